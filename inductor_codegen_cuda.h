@@ -296,37 +296,27 @@ typedef struct ind__writer {
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
       "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
       "}\n" \
-      "// N neighbours from `at` on, which stands at a boundary; what lies outside 0 .. last is not read, but 0.\n" \
-      "template <int N, typename T, typename I>\n" \
-      "static IND_INLINE ind_vec<T, N> ind_load_inside(const T *p, I at, I last, bool known) {\n" \
-      "    if (known || (at >= 0 && at <= last - (N - 1))) return ind_load<N>(p + at);\n" \
-      "    ind_vec<T, N> x;\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int j = 0; j < N; j++) x.at[j] = at >= -j && at <= last - j ? p[at + j] : T(0);\n" \
-      "    return x;\n" \
-      "}\n" \
-      "// N neighbours from `at` on, wherever that is, out of the two vectors between boundaries around them. `known`: these lie\n" \
-      "// inside 0 .. last.\n" \
-      "template <int N, typename T, typename I>\n" \
-      "static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, I at, I last, bool known) {\n" \
-      "    const int before = ind_behind<N>(p + at), bytes = before * (int)sizeof(T), W = N * sizeof(T) / 4;\n" \
+      "// N neighbours from p on, wherever that is, out of the vectors between boundaries around them. Reads no more than N\n" \
+      "// elements behind them.\n" \
+      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p) {\n" \
+      "    const int M = sizeof(T) * N < 16 ? N : 16 / sizeof(T), W = M * sizeof(T) / 4, ALL = N / M * W;\n" \
+      "    const int before = ind_behind<M>(p), bytes = before * (int)sizeof(T);\n" \
       "    union {\n" \
-      "        ind_vec<T, N> part[2];\n" \
-      "        unsigned word[2 * W];\n" \
+      "        ind_vec<T, M> part[N / M + 1];\n" \
+      "        ind_vec<T, N> made;\n" \
+      "        unsigned word[ALL + W];\n" \
       "    } x;\n" \
-      "    x.part[0] = ind_load_inside<N>(p, at - before, last, known);\n" \
-      "    x.part[1] = x.part[0]; // where nothing of it is inside, or needed\n" \
-      "    if (known || (before != 0 && at - before <= last - N))\n" \
-      "        x.part[1] = ind_load_inside<N>(p, at - before + N, last, known);\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 0; i <= N / M; i++) x.part[i] = ind_load<M>(p - before + i * M);\n" \
       "    _Pragma(\"unroll\")\n" \
       "    for (int step = W / 2; step > 0; step /= 2) {\n" \
       "        _Pragma(\"unroll\")\n" \
-      "        for (int i = 0; i + step < 2 * W; i++) x.word[i] = bytes & step * 4 ? x.word[i + step] : x.word[i];\n" \
+      "        for (int i = 0; i + step < ALL + W; i++) x.word[i] = bytes & step * 4 ? x.word[i + step] : x.word[i];\n" \
       "    }\n" \
       "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i < W && sizeof(T) < 4; i++)\n" \
+      "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
-      "    return x.part[0];\n" \
+      "    return x.made;\n" \
       "}\n" \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
@@ -2691,17 +2681,16 @@ static bool cg__start_known(const ind__writer *w, uint32_t i) {
     return w->optimistic || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
-/* LOAD or STORE i walks along the row one element at a time, between bounds that are known. */
+/* LOAD or STORE i walks along the row one element at a time. */
 static bool cg__walks_row(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     int v = cg__num_vars(w) - 1;
     if (!cg__is_access(w, i) || inst->arg[inst->op == IND_LOOP_STORE] || inst->reduction || !cg__contiguous(w, i, v))
         return false;
-    if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    return cg__monotone(cg__index_of(w, i), 0) && ind__ok(cg__upper(w, cg__index_of(w, i)));
+    return !cg__indirect_varies(w, cg__index_of(w, i), v);
 }
 
-/* Smallest value of such an index as cg__upper takes. */
+/* An index where all variables are 0. */
 static ind_expr cg__least(const ind__writer *w, ind_expr e) {
     ind_expr symbol[32], zero[32];
     int num = ind__expr_symbols(e, symbol, 32), n = 0;
@@ -2755,11 +2744,11 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     return leader;
 }
 
-/* Elements of the widest vectors that suit what walks along the row; 1: none. */
+/* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
 static int cg__shifted_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i)) continue;
+        if (!cg__walks_row(w, i) || !(w->domain.rrank || w->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -2769,16 +2758,15 @@ static int cg__shifted_width(const ind__writer *w) {
     return widest && narrowest * n >= 4 ? n : 1;
 }
 
-#define IND__CG_SHIFTED_VECTORS 4 /* in a row from which on shifted rows pay */
-
-/* Is there an access that walks along the row in narrower vectors than n? */
+/* Is there an access in narrower vectors than n that could be in such ones? */
 static bool cg__walks_narrowly(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] < n && cg__walks_row(w, i)) return true;
+        if (w->vector[i] < n && cg__walks_row(w, i) && (w->domain.rrank || w->through[i])) return true;
     return false;
 }
 
-/* Vectors of n elements for all that walks along rows that start anywhere. */
+/* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
+   rows; of points, it is read element by element. */
 static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
     ind__variant *v = w->variant;
     v->guard = guard;
@@ -2786,18 +2774,25 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->shifted = true;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool walks = cg__walks_row(w, i);
-        w->vector[i] = (uint8_t)(walks ? n : 1);
-        w->across[i] = walks && !cg__same_shift(w, i, w->leader, n);
-        if (walks && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
+        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
+        const bool across = w->domain.rrank ? walks : w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE;
+        w->vector[i] = (uint8_t)(same || across ? n : 1);
+        w->across[i] = across && !same;
+        if (w->vector[i] > 1 && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
     }
 }
 
-/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; the new width. */
+/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4, half
+   of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
+#define IND__CG_SHIFTED_VECTORS 8
+
+/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
+   the length of the row; the width. A variant for pointers that are not aligned knows of no boundary. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
     if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
     const int wide = cg__shifted_width(w);
-    if (wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    const bool conditional = !ind_known_multiple(cg__r_numel(w), n);
+    if (wide < 2 || wide < n || !(conditional || cg__walks_narrowly(w, wide))) return n;
     if (ind_hint(cg__r_numel(w)) < (int64_t)IND__CG_SHIFTED_VECTORS * wide) return n;
     w->leader = cg__shift_leader(w, wide);
     if (w->leader) cg__set_shifted(w, wide, guard, aligned);
@@ -2817,9 +2812,8 @@ static bool cg__is_linear(const ind__writer *w, uint32_t i) {
 
 /* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
 static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    const int wide = w->part ? 1 : cg__shifted_width(w);
     int most = 0;
-    if (wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    if (w->part) return n;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->through[i] = cg__is_linear(w, i);
         int bytes = w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
@@ -2827,9 +2821,17 @@ static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned)
         most = bytes;
         w->leader = i;
     }
-    if (!w->leader) return n;
+    const int wide = cg__shifted_width(w);
+    if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
     cg__set_shifted(w, wide, guard, aligned);
     return wide;
+}
+
+/* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
+static int cg__shifted_reach(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
+    return w->variant->vector;
 }
 
 /* "const int head = ...": elements before the first boundary in the row at hand; and `edges`, how many there are at both
@@ -2846,8 +2848,12 @@ static void cg__emit_edges(ind__writer *w) {
     else
         ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", n,
                    cg__buffer(w, cg__inst(w, w->leader)->source), at, n - 1);
-    const char *edges = cg__string(w, "head + ((int)(%s - head) & %d)", length, n - 1);
-    if (!ind_known_le(ind_int(w->context, n - 1), row)) edges = cg__string(w, "%s < head ? (int)%s : %s", length, length, edges);
+    const int reach = cg__shifted_reach(w);
+    const char *rest = reach == n ? cg__string(w, "%s - head", length) : cg__string(w, "%s - head - %d", length, reach - n);
+    const char *edges = cg__string(w, "head + ((int)(%s) & %d)%s", rest, n - 1,
+                                   reach == n ? "" : cg__string(w, " + %d", reach - n));
+    if (!ind_known_le(ind_int(w->context, reach - 1), row))
+        edges = cg__string(w, "%s < head + %d ? (int)%s : %s", length, reach - n, length, edges);
     ind__textf(&w->code, "const int edges = %s;\n", edges);
 }
 
@@ -2867,31 +2873,18 @@ static void cg__emit_shift(ind__writer *w) {
 static int cg__row_threads(const ind__writer *w);
 static bool cg__in_registers(const ind__writer *w);
 
-/* Rounds of a row held in registers that surely lie inside the row; of a shifted one with a vector behind, which
-   ind_load_across may read. */
+/* Rounds of a row held in registers that surely lie inside the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int64_t least;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
-    if (v->shifted) least -= 2 * v->vector - 1;
+    if (v->shifted) least -= (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector;
     return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
-}
-
-/* "k < 3": the condition under which the vectors around what LOAD i reads of the row surely lie inside its buffer. */
-static const char *cg__surely_inside(ind__writer *w, uint32_t i) {
-    const bool starts = cg__start_known(w, i) && w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) <= 16;
-    if (!w->domain.rrank || !cg__in_registers(w)) return "false";
-    return cg__string(w, starts ? "k < %lld" : "k > 0 && k < %lld", (long long)cg__whole_rounds(w));
 }
 
 /* The expression that loads the vector of LOAD i at hand. */
 static const char *cg__vector_load(ind__writer *w, uint32_t i) {
-    if (!w->across[i]) return cg__string(w, "ind_load<%d>(&%s)", w->vector[i], cg__element(w, i));
-    const char *buffer = cg__buffer(w, cg__inst(w, i)->source), *type = cg__int(w);
-    const char *index = cg__expr_string(w, cg__index_of(w, i));
-    const char *last = cg__expr_string(w, cg__upper(w, cg__index_of(w, i)));
-    return cg__string(w, "ind_load_across<%d>(%s, (%s)(%s), (%s)(%s), %s)", w->vector[i], buffer, type, index, type,
-                      last, cg__surely_inside(w, i));
+    return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], cg__element(w, i));
 }
 
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
@@ -3008,19 +3001,24 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* A chunk of neighbours that lie in several rows: each finds its place; what is linear is read and written as vectors. */
+/* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
+   vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
     const int n = w->variant->vector, last = w->domain.rank - 1;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) w->vector[i] = (uint8_t)(w->through[i] ? n : 1);
+    const bool rows = last > 0;
+    w->var[last] = "p";
+    if (rows) cg__use_positions(w);
+    w->linear_name[last] = "p";
     cg__vector_loads(w, last);
     cg__vector_sinks(w);
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s q = p + j;\n", cg__int(w));
-    cg__split_linear(w, "q", 0, w->domain.rank);
+    w->var[last] = "(p + j)";
+    if (rows) ind__textf(&w->code, "const %s q = p + j;\n", cg__int(w));
+    if (rows) cg__split_linear(w, "q", 0, w->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
-    w->linear_name[last] = "p";
+    w->var[last] = w->linear_name[last] = "p";
     cg__vector_stores(w);
     cg__forget_vectors(w);
 }
@@ -3029,7 +3027,8 @@ static void cg__emit_flat_body(ind__writer *w) {
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s q = p < 0 ? 0 : p; q < p + %d && q < %s; q++)", cg__int(w), n, points);
+    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w), w->starts_shifted ? "p < 0 ? 0 : p" : "p", n,
+              points);
     if (w->domain.rank == 1)
         w->var[0] = "q";
     else
@@ -3038,38 +3037,15 @@ static void cg__emit_edge_points(ind__writer *w, const char *points) {
     cg__end(w);
 }
 
-/* The condition that a chunk lies in one row. */
-static const char *cg__in_one_row(ind__writer *w) {
-    const int last = w->domain.rank - 1;
-    const char *extent = cg__expr_string(w, w->domain.extent[last]), *place = w->var[last];
-    if (!cg__is_used(w, w->domain.var[last]))
-        place = cg__string(w, "p - %s * %s", w->linear_name[last - 1], cg__divisor(w, w->domain.extent[last]));
-    return cg__string(w, "%s + %d <= %s", place, w->variant->vector, extent);
-}
-
-/* Chunks of neighbours, whatever the rows they lie in: most lie in one, where all that walks along it is vectors. */
+/* Chunks of neighbours, whatever the rows they lie in. */
 static void cg__emit_shifted_points(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
-    const bool rows = last > 0 && ind_hint(w->domain.extent[last]) >= (int64_t)IND__CG_SHIFTED_VECTORS * n;
+    const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
-    const bool shift = w->starts_shifted;
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, shift ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->starts_shifted ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", shift ? "p >= 0 && " : "", points, n);
-    if (last == 0) {
-        w->var[0] = "p";
-        cg__emit_vector_body(w, 0, "p");
-    } else {
-        cg__split_linear(w, "p", 0, w->domain.rank);
-        if (rows) {
-            cg__begin(w, "if (%s)", cg__in_one_row(w));
-            cg__emit_vector_body(w, last, w->var[last]);
-            cg__else(w, "else");
-        }
-        cg__emit_flat_body(w);
-        if (rows) cg__end(w);
-    }
+    cg__begin(w, "if (%sp <= %s - %d)", w->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
     cg__end(w);
@@ -3690,8 +3666,8 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         if (v->shifted)
-            cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %d)", type, r, times, r, n, extent, r,
-                      threads * n);
+            cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %d)", type, r, times, r,
+                      cg__shifted_reach(w), extent, r, threads * n);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
     } else {
@@ -3703,7 +3679,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
                    type, r, threads, times, v->shifted ? " + head" : "");
         exact &= !v->shifted;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
-        const char *end = v->shifted ? cg__string(w, " + %d <=", n) : " <";
+        const char *end = v->shifted ? cg__string(w, " + %d <=", cg__shifted_reach(w)) : " <";
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
@@ -6087,7 +6063,8 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
     int64_t vectors = (longest + rest) / v->vector, likely = (ind_hint(cg__r_numel(w)) + rest) / v->vector;
     double least = 0;
-    const int fewest = w->kernel->run ? 32 : v->shifted ? 2 * v->vector : 1; /* warps meet when a run ends; edges */
+    const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 1; /* each of which takes a lane */
+    const int fewest = w->kernel->run ? 32 : edges;                         /* warps meet when a run ends */
     for (int lanes = 32; lanes >= fewest; lanes /= 2) {
         int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
         double slots =
