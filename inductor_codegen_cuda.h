@@ -291,11 +291,12 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
-    X(ACROSS, 1ull << IND__CG_VEC, \
+    X(BOUNDARY, 0, \
       "// Elements from the boundary of N elements at or before p to p.\n" \
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
       "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
-      "}\n" \
+      "}\n") \
+    X(LOAD_ACROSS, 1ull << IND__CG_VEC | 1ull << IND__CG_BOUNDARY, \
       "// N neighbours from p on, wherever that is, out of the vectors between boundaries around them. Reads no more than N\n" \
       "// elements behind them.\n" \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p) {\n" \
@@ -317,7 +318,8 @@ typedef struct ind__writer {
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
       "    return x.made;\n" \
-      "}\n" \
+      "}\n") \
+    X(STORE_ACROSS, 1ull << IND__CG_VEC, \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
       "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n" \
@@ -2672,9 +2674,9 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
     }
 }
 
-/* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place. At
-   both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by neighbouring
-   lanes, one each. */
+/* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place.
+   At both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by
+   neighbouring lanes, one each. */
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
@@ -2713,7 +2715,8 @@ static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
 /* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
 static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
     if (!w->domain.rrank && !(w->through[i] && w->through[k])) return false;
-    if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k))) return false;
+    if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
+        return false;
     return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
 }
 
@@ -2782,18 +2785,21 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     }
 }
 
-/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4, half
-   of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
+/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
+   half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
 #define IND__CG_SHIFTED_VECTORS 8
+/* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
+#define IND__CG_UNCONDITIONAL_VECTORS 64
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
    the length of the row; the width. A variant for pointers that are not aligned knows of no boundary. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
     if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
     const int wide = cg__shifted_width(w);
-    const bool conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(conditional || cg__walks_narrowly(w, wide))) return n;
-    if (ind_hint(cg__r_numel(w)) < (int64_t)IND__CG_SHIFTED_VECTORS * wide) return n;
+    const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
+    const int least = narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS;
+    if (wide < 2 || wide < n || !(conditional || narrow)) return n;
+    if (ind_hint(cg__r_numel(w)) < (int64_t)least * wide) return n;
     w->leader = cg__shift_leader(w, wide);
     if (w->leader) cg__set_shifted(w, wide, guard, aligned);
     return w->leader ? wide : n;
@@ -2834,49 +2840,57 @@ static int cg__shifted_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-/* "const int head = ...": elements before the first boundary in the row at hand; and `edges`, how many there are at both
+/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
    ends. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector;
-    const ind_expr start = cg__row_start(w, w->leader), row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row), *at = cg__expr_string(w, start);
-    cg__use(w, IND__CG_ACROSS);
-    if (!w->starts_shifted)
-        ind__textf(&w->code, "const int head = 0;\n");
-    else if (cg__start_known(w, w->leader))
-        ind__textf(&w->code, "const int head = (int)(-(%s) & %d);\n", at, n - 1);
-    else
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", n,
-                   cg__buffer(w, cg__inst(w, w->leader)->source), at, n - 1);
-    const int reach = cg__shifted_reach(w);
-    const char *rest = reach == n ? cg__string(w, "%s - head", length) : cg__string(w, "%s - head - %d", length, reach - n);
-    const char *edges = cg__string(w, "head + ((int)(%s) & %d)%s", rest, n - 1,
-                                   reach == n ? "" : cg__string(w, " + %d", reach - n));
-    if (!ind_known_le(ind_int(w->context, reach - 1), row))
-        edges = cg__string(w, "%s < head + %d ? (int)%s : %s", length, reach - n, length, edges);
-    ind__textf(&w->code, "const int edges = %s;\n", edges);
+    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n;
+    const ind_expr row = cg__r_numel(w);
+    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
+    ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
+               n - 1);
+    ind__textf(&w->code, "const int edges = ");
+    if (!ind_known_le(ind_int(w->context, n + behind - 1), row))
+        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
+    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
 }
 
 /* "const int shift = ...": how far behind a boundary the first point is. */
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
     const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    cg__use(w, IND__CG_ACROSS);
     if (!w->starts_shifted) return;
-    if (cg__start_known(w, w->leader))
+    if (cg__start_known(w, w->leader)) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
-    else
-        ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
-                   cg__buffer(w, cg__inst(w, w->leader)->source), start);
+        return;
+    }
+    cg__use(w, IND__CG_BOUNDARY);
+    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+               cg__buffer(w, cg__inst(w, w->leader)->source), start);
 }
 
 static int cg__row_threads(const ind__writer *w);
 static bool cg__in_registers(const ind__writer *w);
 
-/* Rounds of a row held in registers that surely lie inside the row. */
+/* 32-bit registers for all that a thread reads of a row: where no branch holds them back, its loads start together. */
+static int cg__waiting_registers(const ind__writer *w) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        sum += w->variant->per_thread * (w->vector[i] > 1 || bytes > 4 ? bytes : 4);
+    }
+    return sum / 4;
+}
+
+#define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
+
+/* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
+   registers for what would then wait. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
+    const int registers = 65536 / v->threads < 255 ? 65536 / v->threads : 255;
     int64_t least;
+    if (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
     if (v->shifted) least -= (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector;
     return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
@@ -2884,6 +2898,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 
 /* The expression that loads the vector of LOAD i at hand. */
 static const char *cg__vector_load(ind__writer *w, uint32_t i) {
+    cg__use(w, w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
     return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], cg__element(w, i));
 }
 
@@ -2917,6 +2932,7 @@ static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
         w->memory[i] = NULL;
+        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
         ind__textf(&w->code, "ind_store%s(&%s, y%u);\n", w->across[i] ? "_across" : "", cg__element(w, i), i);
     }
 }
@@ -6014,7 +6030,8 @@ static void cg__choose_pointwise(ind__writer *w) {
     if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
     cg__grid(w, points, (int64_t)v->threads * v->vector);
     if (v->shifted)
-        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows", v->vector);
+        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
+                v->vector);
     else if (v->vector > 1)
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
@@ -6064,7 +6081,7 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     int64_t vectors = (longest + rest) / v->vector, likely = (ind_hint(cg__r_numel(w)) + rest) / v->vector;
     double least = 0;
     const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 1; /* each of which takes a lane */
-    const int fewest = w->kernel->run ? 32 : edges;                         /* warps meet when a run ends */
+    const int fewest = w->kernel->run ? 32 : edges;                          /* warps meet when a run ends */
     for (int lanes = 32; lanes >= fewest; lanes /= 2) {
         int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
         double slots =
@@ -7434,8 +7451,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
-               v->threads, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
+    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ", v->threads,
+               v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
     ind__textf(t, "\"index_bits\": %d, ", v->index_bits);
     ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
                v->tile_k, v->warps_m, v->warps_n, v->stages);

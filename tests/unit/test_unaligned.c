@@ -1,7 +1,7 @@
-/* Tensors of the caller that start anywhere: each pointer by so many elements behind a boundary of 16 bytes, rows of odd
-   lengths, kernels that read and write vectors between boundaries. On the emulated driver, or with IND_TEST_DEVICE=cuda
-   on a real one. Each tensor has a memory of exactly its size, so that the emulation's AddressSanitizer finds whatever is
-   touched beside it. */
+/* Tensors of the caller that start anywhere: each pointer by so many elements behind a boundary of 16 bytes, rows of
+   odd lengths, kernels that read and write vectors between boundaries. On the emulated driver, or with
+   IND_TEST_DEVICE=cuda on a real one. Each tensor has a memory of exactly its size, so that the emulation's
+   AddressSanitizer finds whatever is touched beside it. */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
@@ -18,9 +18,10 @@
 
 static const char rows_text[] = "graph rows {\n size B in [1, 100] hint 5\n input x : f32[B, %d]\n const w : f32[%d]\n"
                                 " y = softmax(x, dim=-1)\n z = mul(y, w)\n s = sum(x, dim=[1])\n output z, s\n}";
-static const char points_text[] = "graph points {\n size B in [1, 100] hint 5\n input x : bf16[B, %d]\n const w : bf16[%d]\n"
-                                  " a = cast(x, dtype=f32)\n b = cast(w, dtype=f32)\n y = add(a, b)\n s = gt(y, 1.0)\n"
-                                  " output y, s\n}";
+static const char points_text[] =
+    "graph points {\n size B in [1, 100] hint 5\n input x : bf16[B, %d]\n const w : bf16[%d]\n"
+    " a = cast(x, dtype=f32)\n b = cast(w, dtype=f32)\n y = add(a, b)\n s = gt(y, 1.0)\n"
+    " output y, s\n}";
 
 typedef struct buffer {
     rt__cuda_ptr memory;
@@ -88,7 +89,9 @@ static bool points_wrong(int n) {
 /* Pointers x, w, y and s stand `behind` elements behind a boundary. */
 static void run(ind_context *c, ind_module *m, bool rows, int n, const int behind[4]) {
     const size_t in = rows ? 4 : 2, more = rows ? ROWS * sizeof(float) : (size_t)(ROWS * n);
-    buffer b[4] = {{0, in, in * ROWS * n, behind[0]}, {0, in, in * n, behind[1]}, {0, 4, (size_t)(4 * ROWS * n), behind[2]},
+    buffer b[4] = {{0, in, in * ROWS * n, behind[0]},
+                   {0, in, in * n, behind[1]},
+                   {0, 4, (size_t)(4 * ROWS * n), behind[2]},
                    {0, rows ? 4 : 1, more, behind[3]}};
     fill(n);
     memset(y, 0xff, sizeof y);
