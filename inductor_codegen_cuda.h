@@ -2769,16 +2769,18 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
 }
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
-   rows; of points, it is read element by element. */
+   rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
 static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
     ind__variant *v = w->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
+    const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= 32 * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
-        const bool across = w->domain.rrank ? walks : w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE;
+        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
+        const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
         w->vector[i] = (uint8_t)(same || across ? n : 1);
         w->across[i] = across && !same;
         if (w->vector[i] > 1 && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
@@ -2788,8 +2790,36 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
 /* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
    half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
 #define IND__CG_SHIFTED_VECTORS 8
+/* Rows of so many elements are shared by up to 256 threads (cg__choose_row_block). */
+#define IND__CG_SHARED_ROW 8192
 /* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
 #define IND__CG_UNCONDITIONAL_VECTORS 64
+/* Loads across boundaries start late, as only the last sweep needs what all rows share: where they are as many as the
+   others, a row must have several rounds of a warp for them to overlap. */
+#define IND__CG_ACROSS_VECTORS 128
+
+/* Loads of the row that lie across boundaries if the leader's are vectors, and (0) accesses that share its boundaries.
+ */
+static int cg__count_shifts(const ind__writer *w, int n, bool across) {
+    int num = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__walks_row(w, i) && (!across || cg__inst(w, i)->op == IND_LOOP_LOAD))
+            num += cg__same_shift(w, i, w->leader, n) != across;
+    return num;
+}
+
+/* Do vectors of n elements from boundary to boundary pay? Of 4 bytes and more, warps read whole lines of memory
+   element by element, too: beside loads across boundaries, which are two each, that is faster as long as a thread's
+   registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
+static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
+    const int64_t length = ind_hint(cg__r_numel(w)), longest = cg__upper_bound(cg__r_numel(w));
+    const int across = cg__count_shifts(w, n, true), same = cg__count_shifts(w, n, false);
+    if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
+    if (!across) return true;
+    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
+    if (wide && ind_expr_is_int(cg__r_numel(w), NULL) && longest <= IND__CG_SHARED_ROW) return false;
+    return length < 32 * (int64_t)n || 2 * across <= same || length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
+}
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
    the length of the row; the width. A variant for pointers that are not aligned knows of no boundary. */
@@ -2797,12 +2827,11 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
     if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    const int least = narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS;
     if (wide < 2 || wide < n || !(conditional || narrow)) return n;
-    if (ind_hint(cg__r_numel(w)) < (int64_t)least * wide) return n;
     w->leader = cg__shift_leader(w, wide);
-    if (w->leader) cg__set_shifted(w, wide, guard, aligned);
-    return w->leader ? wide : n;
+    if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
+    cg__set_shifted(w, wide, guard, aligned);
+    return wide;
 }
 
 /* Does the index of access i move by one from each point of the domain to the next? */
@@ -2831,6 +2860,32 @@ static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned)
     if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
     cg__set_shifted(w, wide, guard, aligned);
     return wide;
+}
+
+/* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
+static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        if (w->across[i] && !(w->varies[i] & cg__p_mask(w))) continue;
+        const int bytes = w->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
+        sum += bytes < least ? least : bytes;
+    }
+    return per_thread * sum / 4;
+}
+
+#define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
+#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what two vectors are put together in */
+
+/* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
+   registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills). */
+static int cg__shifted_blocks(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
+    registers = registers < IND__CG_LEAST_REGISTERS ? IND__CG_LEAST_REGISTERS : (registers + 7) / 8 * 8;
+    return 65536 / (registers * v->threads);
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
@@ -6104,6 +6159,11 @@ static int cg__row_registers(const ind__writer *w, int threads) {
     return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
 }
 
+/* The fewest threads, in whole warps, for so many vectors in so many rounds. */
+static int cg__threads_of(int64_t vectors, int rounds) {
+    return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -6113,10 +6173,13 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
+        if (v->shifted && cg__shifted_words(w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > 65536 / threads)
+            continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
+        if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
         return true;
     }
@@ -6156,6 +6219,7 @@ static void cg__choose_row(ind__writer *w) {
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_block(w, longest))
         cg__choose_row_looped(w);
+    if (v->shifted && cg__in_registers(w)) v->blocks_per_sm = cg__shifted_blocks(w);
     if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
