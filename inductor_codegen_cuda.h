@@ -129,6 +129,7 @@ typedef struct ind__variant {
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
+    bool dependent;        /* may be launched while the launch before it runs: it begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
@@ -251,6 +252,14 @@ typedef struct ind__writer {
    What needs inline PTX is left to the including file under IND_EMULATION. */
 /* clang-format off */
 #define IND__CG_PRELUDE(X)                                                                                             \
+    X(DEPENDENCY, 0,                                                                                                   \
+      "// The launch may begin while the one before it runs: that is done, and all it wrote is seen, from here on. The\n" \
+      "// next launch may then begin, and waits for this one in turn.\n"                                               \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE void ind_dependency_wait() {\n"                                                               \
+      "    asm volatile(\"griddepcontrol.wait;\\n\\tgriddepcontrol.launch_dependents;\" ::: \"memory\");\n"               \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(F16, 0,                                                                                                          \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "static IND_INLINE float ind_f16_to_f32(unsigned short h) {\n"                                                   \
@@ -6118,9 +6127,20 @@ static void cg__write_prelude(ind__text *t, uint64_t pieces) {
     }
 }
 
+/* Dependent launches (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX ISA,
+   griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory. So
+   none is done before the one before it is, and to wait for one is to wait for all that came before. Only then may the
+   next one begin: its blocks take the place of those that are done, and what a launch costs is hidden. */
+static bool cg__launches_dependent(const ind_plan *p) {
+    return p->schedule->dependent_launch && p->target.sm >= 90;
+}
+
+#define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
+
 /* Prelude, signature and body become the variant's source. */
 static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
+    if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
     if (cg__pass_error(w)) return ind__failed(w->context);
@@ -6130,6 +6150,7 @@ static ind_status cg__assemble(ind__writer *w) {
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
+    if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
     if (sizes.size) ind__text_raw(&t, sizes.data, sizes.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -6188,7 +6209,7 @@ static bool cg__sizes_fit(ind__writer *w) {
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        *v = (ind__variant){.vector = optimistic ? 8 : 1};
+        *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
         if (!status) status = cg__emit_kernel(&w);
@@ -6465,6 +6486,7 @@ static void cg__write_table(cg__combo *x) {
     ind__textf(
         t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
         x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+    if (x->variant->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned block = blockIdx.x;\n");
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_dispatch(x, f);
@@ -6486,7 +6508,7 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    uint64_t prelude = 0;
+    uint64_t prelude = x->variant->dependent ? 1ull << IND__CG_DEPENDENCY : 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         prelude |= x->part[i]->prelude;
         if (cg__num_axes(&x->part[i]->variant) > 1) prelude |= 1ull << IND__CG_QUOTIENT;
@@ -6506,6 +6528,7 @@ static void cg__join_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    v->dependent = cg__launches_dependent(x->plan);
     v->shared_bytes = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -6890,6 +6913,12 @@ static bool cg__is_declared(ind_expr e) {
     return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
 
+/* Is the wait the first statement of the kernel? */
+static bool cg__waits_first(const ind__variant *v) {
+    const char *kernel = strstr(v->source, "extern \"C\" __global__"), *body = kernel ? strstr(kernel, ") {\n") : NULL;
+    return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
+}
+
 /* What every variant promises, as a list; NULL: all holds. */
 static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -6899,6 +6928,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
+    if (v->dependent != cg__waits_first(v)) return "it does not wait first for the launch before it, as it should";
     for (int d = 0; d < 3; d++)
         if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is no condition on the sizes";
@@ -6983,6 +7013,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "\n");
     }
     if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
+    if (v->dependent) ind__textf(t, "launched while the launch before it runs, for which it waits first\n");
     cg__print_args(t, p, v);
     t->indent--;
 }
@@ -7077,7 +7108,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"entry\": ", v->guard_aligned ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
+               v->dependent ? "true" : "false");
     ind__text_json(t, v->entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);

@@ -788,12 +788,33 @@ enum {
     IND__CUDA_FUNCTION_REGISTERS = 4,
     IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
     IND__CUDA_STREAM_NON_BLOCKING_ = 1,
-    IND__CUDA_CAPTURE_THREAD_LOCAL = 1
+    IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
+    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
 };
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+typedef struct rt__cuda_launch_attribute {
+    int id;
+    char pad[4];
+    union {
+        char size[64];
+        int allowed;
+    } value;
+} rt__cuda_launch_attribute;
+
+typedef struct rt__cuda_launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    rt__cuda_launch_attribute *attribute;
+    unsigned num_attributes;
+} rt__cuda_launch_config;
 
 typedef struct rt__cuda_driver {
     void *library;
     int version;
+    /* From CUDA 11.8 on, else NULL. */
+    int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
+                                             void **extra);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -908,10 +929,13 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
                                "or later is needed",
                                lacks, tried.data);
     }
-    if (!status)
+    if (!status) {
+        void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
+        memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
         r->driver.library = library;
-    else
+    } else {
         rt__library_close(library);
+    }
     ind__text_free(&tried);
     return status;
 }
@@ -1484,7 +1508,7 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
-    bool aligned;
+    bool aligned, dependent;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
 } rt__exec_variant;
@@ -4696,6 +4720,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     int64_t always;
     out->function = function;
     out->aligned = v->guard_aligned;
+    out->dependent = v->dependent;
     out->threads = (unsigned)v->threads;
     out->guard_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -4795,21 +4820,44 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     return status;
 }
 
+/* Where what comes before on the stream is a kernel of ours, one that waits for it may begin early. The graphs of
+   earlier drivers cannot have such launches. */
+#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
+
+static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
+                                  void *stream, void **params, bool after_kernel) {
+    if (!after_kernel || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
+        return d->cuLaunchKernel(v->function, grid[0], grid[1], grid[2], v->threads, 1, 1, grid[3], stream, params,
+                                 NULL);
+    rt__cuda_launch_attribute early = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
+    const rt__cuda_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
+                                           .block = {v->threads, 1, 1},
+                                           .shared = grid[3],
+                                           .stream = stream,
+                                           .attribute = &early,
+                                           .num_attributes = 1};
+    return d->cuLaunchKernelEx(&config, v->function, params, NULL);
+}
+
+/* The first kernel, and one behind an opaque call, waits for all that the stream has before it: what others have put
+   there need not have waited for what came before it. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     const rt__cuda_driver *d = &x->runtime->driver;
+    bool after_kernel = false;
     for (uint32_t i = first; i < first + count; i++) {
         if (x->step[i].call) {
             ind_status status = rt__run_call(n, &x->step[i], stream);
             if (status) return status;
+            after_kernel = false;
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = &x->step[i].variant[n->chosen[i]];
         const unsigned *g = &n->grid[i * 4];
-        int result = d->cuLaunchKernel(v->function, g[0], g[1], g[2], v->threads, 1, 1, g[3], stream,
-                                       &n->param[v->first_arg], NULL);
+        int result = rt__cuda_launch_kernel(d, v, g, stream, &n->param[v->first_arg], after_kernel);
         if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
+        after_kernel = true;
     }
     return IND_OK;
 }
