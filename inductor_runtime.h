@@ -119,6 +119,9 @@ typedef struct ind_module_stats {
     int num_sources;   /* texts compiled, variants counted */
     int num_from_pack; /* of these, found in the kernel pack or in memory */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
+    /* Opening the driver with its context, and NVRTC: of the first module that needs them in a context, else 0. Part of
+       none of the stages. */
+    double device_ms, library_ms;
 } ind_module_stats;
 IND_API ind_module_stats ind_module_query_stats(const ind_module *module);
 /* Also frees the instances of the module that are left. Before its context; NULL allowed. */
@@ -869,6 +872,7 @@ typedef struct rt__runtime {
     void *cuda_context;
     char device_name[128];
     ind_target target;
+    double device_ms, library_ms; /* that opening them took, until a module has reported it */
     ind__kernel_entry **entry;
     uint32_t num_entries, cap_entries;
     bool pack_read;
@@ -966,6 +970,7 @@ static void *rt__cuda_find_nvrtc(ind__text *tried, char *path, size_t size) {
 
 static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (r->nvrtc.library) return IND_OK;
+    const double start = ind__now_ms();
     ind__text tried = {.context = c};
     const char *given = c->desc.cuda.nvrtc_path;
     void *library;
@@ -991,6 +996,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
         status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
+    r->library_ms = ind__now_ms() - start;
     if (!status)
         r->nvrtc.library = library;
     else
@@ -1083,6 +1089,7 @@ static void rt__cuda_release_device(rt__runtime *r) {
 
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
+    const double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     if (!status) status = rt__cuda_pick_device(c, r);
     if (!status)
@@ -1092,6 +1099,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
         rt__cuda_release_device(r);
     else
         r->device_open = true;
+    r->device_ms = ind__now_ms() - start;
     return status;
 }
 
@@ -4775,6 +4783,13 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
     return IND_OK;
 }
 
+/* NVRTC may have been opened while a kernel was found to be missing in the pack. */
+static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
+    stats->device_ms = r->device_ms;
+    stats->library_ms = r->library_ms;
+    r->device_ms = r->library_ms = 0;
+}
+
 static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                           uint32_t *of) {
     ind_context *c = m->context;
@@ -4783,10 +4798,12 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     ind_status status = rt__cuda_open_device(c, r);
     if (status) return status;
     double start = ind__now_ms();
+    const double library_ms = r->library_ms;
     status = rt__pack_read(c, r);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
-    m->desc.stats.compile_ms = ind__now_ms() - start;
+    m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;
     start = ind__now_ms();
