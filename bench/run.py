@@ -3,7 +3,6 @@
     run.py [NAME...]              the table, or those workloads whose name holds one of NAME
     run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
     run.py --small                1 to 64 rows of 4096, beside an empty kernel
-    run.py --plot sweep.json      a picture per family and dtype, beside the file
 
 --autotune adds torch.compile's mode max-autotune; --dtypes f32,bf16 chooses for --sweep.
 
@@ -146,7 +145,7 @@ def measure(compiler, w, calls=1, autotune=False):
     us = {n: t / calls for n, t in timings(contenders).items()}
     if calls == 1:
         us["copy"] = min(us["memcpy"], us["negate"])
-    return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes,
+    return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes, "by_bytes": w.by_bytes,
             "kernels": module.stats.num_kernels, "sources": module.stats.num_sources, "compile_ms": compile_ms}
 
 
@@ -175,33 +174,10 @@ def run(compiler, chosen, out, calls=1, autotune=False):
         rows.append(r)
         failed = failed or r["wrong"]
         torch.cuda.empty_cache()
-    head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda}
+    head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda, "ours": compiler.device(),
+            "date": time.strftime("%Y-%m-%d", time.gmtime())}
     (BUILD / out).write_text(json.dumps({**head, "rows": rows}, indent=1))
     return failed
-
-
-def plot(path):
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    data = json.loads(pathlib.Path(path).read_text())
-    groups = {}
-    for r in data["rows"]:
-        groups.setdefault((r["family"], r["dtype"]), []).append(r)
-    for (family, dtype), rows in groups.items():
-        rows.sort(key=lambda r: r["cols"])
-        figure, axes = plt.subplots(figsize=(8, 4.5))
-        for name in ("ours", "compile", "autotune", "eager"):
-            if name in rows[0]["us"]:
-                axes.plot([r["cols"] for r in rows], [100 * r["us"]["copy"] / r["us"][name] for r in rows], marker="o", label=name)
-        axes.set(xscale="log", xlabel="length of the row", ylabel="% of a copy of the same bytes", ylim=(0, None), title=f"{family} {dtype}, {data['device']}, torch {data['torch']}")
-        axes.grid(True)
-        axes.legend()
-        figure.tight_layout()
-        figure.savefig(pathlib.Path(path).with_name(f"{family}_{dtype}.png"), dpi=120)
-        plt.close(figure)
 
 
 def arguments():
@@ -209,7 +185,6 @@ def arguments():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--plot")
     parser.add_argument("--autotune", action="store_true")
     parser.add_argument("--dtypes", default="f32,bf16,f16")
     parser.add_argument("--lengths", help="of --sweep, in place of all")
@@ -218,8 +193,6 @@ def arguments():
 
 def main():
     args = arguments()
-    if args.plot:
-        return plot(args.plot)
     torch.backends.cuda.matmul.allow_tf32 = False
     compiler = binding.Compiler()
     if args.sweep:
