@@ -262,7 +262,7 @@ typedef struct ind_schedule {
     uint32_t num_kernels;
     uint32_t *launch; /* by kernel: the first one of its launch; its parts follow one another, none needs another */
     uint32_t num_launches;
-    bool dependent_launch;   /* a launch may begin while the one before it runs, if it waits for what that writes */
+    bool dependent_launch;   /* a launch may begin before the one before it is done, if it waits for that */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;

@@ -1,4 +1,4 @@
-/* launch: what it brings that a launch may begin while the one before it runs (programmatic dependent launch).
+/* launch: what it brings that a launch may begin before the one before it is done (programmatic dependent launch).
  *
  *     launch FILE.ind ["B=1, S=32"]
  *

@@ -98,6 +98,33 @@ def check(texts, arch, folder):
         check_with_cuobjdump(folder / "cubins", kernels)
 
 
+# What reads or writes memory other than constants and a block's own: LD, LDG, ST, STG, ATOM, ATOMG, RED, REDG, UBLKCP ..
+MEMORY = re.compile(r"/\*[0-9a-f]{4,}\*/ +(?:@!?U?P\w+ +)?(LDG?|STG?|ATOMG?|REDG?|LDGSTS|UBLK\w*|UTMA\w*)[.; ]")
+CHAIN = """graph chain {
+  size N in [1, 4096] hint 64
+  input x : f32[N, 512]
+  s = sum(x, dim=[0], keepdim=true)
+  a = sub(x, s)
+  r = softmax(a, dim=-1)
+  t = sum(r, dim=[0])
+  v, i = sort(t)
+  output r, v, i
+}
+"""
+
+
+@pytest.mark.skipif(not CUOBJDUMP, reason="no cuobjdump")
+def test_dependent_launches_wait_first(tmp_path, model_folder):
+    """Nothing that an earlier launch wrote is read before the wait (ACQBULK), nor the memory written that it may still read: neither
+    the compiler's front end nor its back end moves an access there."""
+    make(PROGRAM)
+    kernels = compiled([CHAIN, minilm(model_folder, "f32"), minilm(model_folder, "bf16")], "sm_90a", tmp_path)
+    for path, kernel in zip(sorted((tmp_path / "cubins").glob("*.cubin")), kernels, strict=True):
+        text = subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout
+        before, wait, after = text.partition("ACQBULK")
+        assert wait and not MEMORY.search(before) and MEMORY.search(after), (kernel, before)
+
+
 @pytest.fixture(scope="module")
 def pool():
     """All parts begin at once, as many side by side as there are cores; each test waits for its own."""
