@@ -129,6 +129,7 @@ typedef struct ind__variant {
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
+    int tuned_threads;     /* that were measured to be faster than the formulas' choice; 0: that is taken */
     bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
@@ -156,12 +157,21 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns; /* predicted, of all kernels */
+    ind_expr time_ns;  /* predicted, of all kernels */
+    int tuned_threads; /* for the variant that is being planned; 0: as the formulas choose */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
+
+/* Tuning: other numbers of threads for a variant's blocks, of which the others that are chosen follow. */
+#define IND__MAX_TUNED 4
+/* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
+int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]);
+/* The variant of the kernel with so many threads, in *out. Its tuned_threads are 0, and it is the formulas' choice,
+   where it cannot have as many. */
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out);
 ind_status ind__plan_verify(const ind_plan *p);
 /* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
@@ -220,6 +230,7 @@ typedef struct ind__writer {
     bool optimistic;                /* variant 0: likely conditions may become guards */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
+    int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     uint64_t prelude;               /* pieces used: bits of the prelude table */
@@ -2466,6 +2477,10 @@ static int64_t cg__upper_bound(ind_expr e) {
     int64_t lo, hi;
     ind_expr_bounds(e, &lo, &hi);
     return hi;
+}
+
+static bool cg__power_of_two(int n) {
+    return n > 0 && !(n & (n - 1));
 }
 
 static int cg__pow2_at_least(int64_t n, int lo, int hi) {
@@ -5953,6 +5968,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .variant = v,
                        .arena = &p->arena,
                        .optimistic = optimistic,
+                       .tuned_threads = p->tuned_threads,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
@@ -6168,6 +6184,41 @@ static ind_status cg__assemble(ind__writer *w) {
     return failed ? ind__failed(w->context) : IND_OK;
 }
 
+/* ---- tuning */
+
+/* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
+   into registers, of which a multiprocessor has 65536 and the rest of a kernel takes some 24 a thread. */
+static bool cg__retune_row_block(ind__writer *w, int threads) {
+    ind__variant *v = w->variant;
+    const int vectors = (v->per_thread * v->threads / v->vector + threads - 1) / threads;
+    const int per_thread = vectors * v->vector;
+    if (per_thread > 64 || cg__kept_words(w) * per_thread + 24 > 65536 / threads) return false;
+    v->per_thread = per_thread;
+    return true;
+}
+
+/* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
+static void cg__retune(ind__writer *w, int threads) {
+    ind__variant *v = w->variant;
+    const int lanes = v->rows ? v->threads / v->rows : 0;
+    bool fits = false;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run) return;
+    switch (v->strategy) {
+    case IND_STRATEGY_POINTWISE: fits = true; break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes; break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_LOOPED: fits = true; break;
+    case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
+    default: break;
+    }
+    if (!fits) return;
+    v->threads = v->tuned_threads = threads;
+    if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->vector);
+    cg__why(w, "%s; tuned to %d threads", v->why, threads);
+}
+
 /* Decides and writes the body. */
 static ind_status cg__emit_kernel(ind__writer *w) {
     ind_status status = IND_OK;
@@ -6188,6 +6239,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
             cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
+        if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
@@ -6980,6 +7032,33 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
+/* Half and twice as many, and again: beyond, a block has too little to do, or a multiprocessor too few blocks. */
+int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]) {
+    const bool tunable = v->strategy == IND_STRATEGY_POINTWISE || v->strategy == IND_STRATEGY_ROW_WARP ||
+                         v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
+                         v->strategy == IND_STRATEGY_COLUMN;
+    const int candidate[IND__MAX_TUNED] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+    int num = 0;
+    for (int i = 0; tunable && i < IND__MAX_TUNED; i++)
+        if (candidate[i] >= 32 && candidate[i] <= 1024) threads[num++] = candidate[i];
+    return num;
+}
+
+/* The variants of a kernel are chosen from in order: another one in the same place may need no more, and no less. */
+static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
+    return a->guard_aligned == b->guard_aligned && a->index_bits == b->index_bits &&
+           cg__same_exprs(&a->guard, &b->guard, 1);
+}
+
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out) {
+    const ind__variant *first = &p->kernel[kernel].variant[variant];
+    p->tuned_threads = threads;
+    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
+    p->tuned_threads = 0;
+    if (!status && !cg__same_conditions(first, out)) *out = *first;
+    return status;
+}
+
 void ind__plan_free(ind_plan *p) {
     if (!p) return;
     ind_context *c = p->context;
@@ -7073,10 +7152,6 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
 }
 
 /* -------------------------------------------------------------------------------------------------- >>verify */
-
-static bool cg__power_of_two(int n) {
-    return n > 0 && !(n & (n - 1));
-}
 
 /* Made of declared sizes alone: known before the launch. */
 static bool cg__is_declared(ind_expr e) {
