@@ -4831,10 +4831,15 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             const ind__variant *v = &p->kernel[i].variant[k];
+            uint32_t n = 0;
+            while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
+            if (n < *num) {
+                of[at++] = n;
+                continue;
+            }
             ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
             if (!e) return IND_OUT_OF_MEMORY;
-            uint32_t n = 0;
-            while (n < *num && entry[n] != e) n++;
+            for (n = 0; n < *num && entry[n] != e;) n++;
             of[at++] = n;
             if (n < *num) continue;
             e->only_tried = false;
