@@ -242,12 +242,12 @@ typedef struct ind_tuned {
    than the formulas choose: few, each only while the best so far is more than 2 % above what the bytes and operations
    of the kernel take at the least, and always on data that are in no cache. A way that is more than 2 % faster than the
    first choice is kept with its figures in the context, and by ind_pack_save in the pack: modules that are compiled
-   from then on in this context, or with that pack, run the kernel so, at all sizes. This module stays as it is. Kernels
-   that share a launch, products, scans and sorts are left as they are. As every launch runs many times, what the graph
-   mutates and outputs hold anything afterwards. At most max_tuned of tuned are filled (NULL with 0); *num_tuned (may be
-   NULL) is the number of kernels measured. Errors: as ind_launch; IND_NOT_SUPPORTED (the host device),
-   IND_INVALID_ARGUMENT (repeats below 1 or above 1000). Like ind_compile it may not run beside other calls that use
-   the context. */
+   from then on in this context, or with that pack, run the kernel so, at all sizes; what it sums, it then sums in
+   another order, the same in every run. This module stays as it is. Kernels that share a launch, products, scans and
+   sorts are left as they are. As every launch runs many times, what the graph mutates and outputs hold anything
+   afterwards. At most max_tuned of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels
+   measured. Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above
+   1000). Like ind_compile it may not run beside other calls that use the context. */
 IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
                             int max_tuned, int *num_tuned);
 
@@ -5346,15 +5346,16 @@ static bool rt__tunable(const ind_instance *n, uint32_t step) {
     return !v->tuned_threads && ind__plan_candidates(v, candidate) > 0;
 }
 
-/* A first launch of all steps leaves sensible data in the buffers between them, such as indices. */
+/* The steps before leave in the buffers what a kernel wants there, such as indices. */
 static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, int *num_tuned) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    ind_status status = rt__launch_steps(n, 0, m->executable->num_steps, t->stream);
+    ind_status status = IND_OK;
     for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
         ind_tuned result;
         if (!rt__tunable(n, i)) continue;
-        status = rt__tune_step(t, i, &result);
+        status = rt__launch_steps(n, 0, i, t->stream);
+        if (!status) status = rt__tune_step(t, i, &result);
         if (!status && result.threads != result.first_threads)
             status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
