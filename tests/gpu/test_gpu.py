@@ -199,9 +199,11 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-def test_tuned_kernels():
-    """Other numbers of threads than the formulas choose, measured, and from a pack; the emulation runs the same program."""
-    done = subprocess.run([make("build/tests/unit/test_tune")], env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
+@pytest.mark.parametrize("program", ["tune", "launches"])
+def test_unit_program(program):
+    """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
+    done. The emulation runs the same programs."""
+    done = subprocess.run([make(f"build/tests/unit/test_{program}")], env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
