@@ -373,6 +373,10 @@ static void *rt__library_open(const char *name) {
     return (void *)LoadLibraryA(name);
 }
 
+static bool rt__library_is_open(const char *name) {
+    return GetModuleHandleA(name) != NULL;
+}
+
 static void *rt__library_symbol(void *library, const char *name) {
     FARPROC f = GetProcAddress((HMODULE)library, name);
     void *p;
@@ -474,6 +478,12 @@ typedef pthread_cond_t rt__condition;
 
 static void *rt__library_open(const char *name) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool rt__library_is_open(const char *name) {
+    void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library) dlclose(library);
+    return library != NULL;
 }
 
 static void *rt__library_symbol(void *library, const char *name) {
@@ -1140,8 +1150,49 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     return status;
 }
 
+/* Has the process had NVRTC before this context? */
+static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
+    if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
+    for (int i = 0; rt__nvrtc_names[i]; i++)
+        if (rt__library_is_open(rt__nvrtc_names[i])) return true;
+    return false;
+}
+
+/* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
+static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+    static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
+    static const char *const options[] = {"--gpu-architecture=sm_80"};
+    const rt__cuda_nvrtc *n = (const rt__cuda_nvrtc *)arg;
+    void *program = NULL;
+    if (!n->nvrtcCreateProgram(&program, source, "ind_warm", 0, NULL, NULL)) {
+        (void)n->nvrtcCompileProgram(program, 1, options);
+        (void)n->nvrtcDestroyProgram(&program);
+    }
+    return IND__RT_THREAD_END;
+}
+
+/* The driver takes 200 ms to make its context, and NVRTC some 40 more for the first kernel of a process than for later
+   ones: both at the same time, where there may be a second thread. */
+static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
+    const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
+    rt__thread thread;
+    double start = ind__now_ms();
+    ind_status status = rt__cuda_open_driver(c, r);
+    const double driver_ms = ind__now_ms() - start;
+    if (status) return status;
+    const ind_status nvrtc = rt__cuda_open_nvrtc(c, r);
+    const bool warming = !nvrtc && fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &r->nvrtc);
+    status = rt__cuda_open_device(c, r);
+    r->device_ms += driver_ms;
+    start = ind__now_ms();
+    if (warming) rt__thread_join(thread);
+    r->library_ms += ind__now_ms() - start;
+    return status ? status : nvrtc;
+}
+
 /* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
+    if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
