@@ -5754,7 +5754,7 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
 }
 
-#define IND__CG_WARP_ROW      1024 /* longest row of one warp */
+#define IND__CG_WARP_ROW      1024 /* longest row of one warp; the scheduler counts with it, too */
 #define IND__CG_RUN_REGISTERS 96   /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
