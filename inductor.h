@@ -5627,13 +5627,24 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
+/* What is computed has a type that is computed with, as in PyTorch; a cast makes one that is only stored, and rounds.
+ */
+static ind_status ind__check_computed_type(ind__infer *in) {
+    bool computes = in->op == IND_OP_ARANGE;
+    for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
+    ind_dtype dtype = ind__given_dtype(in, IND_F32);
+    if (!computes || !ind__only_stored(dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s, which is only stored; cast the result",
+                       ind_dtype_name(dtype));
+}
+
 static ind_status ind__check_arguments_of(ind__infer *in) {
     const ind__schema *schema = &in->g->schema[in->op];
     if (ind__check_operands(in)) return in->status;
     for (uint32_t i = 0; i < schema->num_attrs; i++) {
         if (ind__check_attr(in, &schema->attr[i], &in->attr[i])) return in->status;
     }
-    return IND_OK;
+    return ind__check_computed_type(in);
 }
 
 static ind_status ind__infer_results(ind__infer *in) {
