@@ -3010,8 +3010,7 @@ static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *
     return status ? status : IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (stream));
 }
 
-/* A size from data may lie in the block, where an input is donated. */
-static ind_status rt__run_staged(ind_instance *n, void *stream, int64_t *data_sizes) {
+static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
@@ -3020,7 +3019,6 @@ static ind_status rt__run_staged(ind_instance *n, void *stream, int64_t *data_si
     if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
     if (!status) status = rt__instance_check(n);
     if (!status) status = rt__run_stage_out(n, stream, host);
-    if (!status && data_sizes) status = rt__instance_data_sizes(n, data_sizes, IND__MAX_UNBACKED);
     rt__device_free(m, block);
     ind__free(m->context, host);
     return status;
@@ -3035,12 +3033,10 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
         if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->binding_text[i]);
-    if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA)
-        return rt__run_staged(n, d->stream, d->data_sizes);
+    if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
     status = rt__instance_bind(n);
     if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, d->stream);
-    if (!status) status = rt__instance_check(n);
-    return status || !d->data_sizes ? status : rt__instance_data_sizes(n, d->data_sizes, IND__MAX_UNBACKED);
+    return status ? status : rt__instance_check(n);
 }
 
 ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
@@ -3051,6 +3047,7 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
     if (status) return status;
     status = rt__instance_init(&n, m, NULL);
     if (!status) status = rt__run_once(&n, desc);
+    if (!status && desc->data_sizes) status = rt__instance_data_sizes(&n, desc->data_sizes, IND__MAX_UNBACKED);
     rt__instance_clear(&n);
     rt__module_leave(m);
     return status;
