@@ -52,6 +52,21 @@ GRAPHS = {
   out = add(q, r)
   output out
 }""",
+    "concatenation": """graph concatenation {
+  size N in [1, 1000] hint 64
+  input a : f32[N, 30]
+  input x : f32[N, 5]
+  input w : f32[40, 30]
+  input v : f32[9, 30]
+  s = softmax(a, dim=-1)
+  m = sum(a, dim=[1], keepdim=true)
+  out = cat([s, x, m], dim=1)
+  p = linear(a, w)
+  q = linear(a, v)
+  r = relu(q)
+  both = cat([p, r], dim=1)
+  output out, both
+}""",
     "products_f32": """graph products_f32 {
   size M in [1, 1024] hint 65
   input a : f32[3, M, 33]
@@ -132,7 +147,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"],
+SIZES = {"pointwise": ["N=1001"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
