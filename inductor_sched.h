@@ -4543,13 +4543,14 @@ static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
-/* Does no other part of the launch write an older version, but where they store parts of a concatenation? */
+/* Does no other part of the launch write an older version, but where they store parts of a concatenation? Versions
+   follow one another in the order of kernels, so that those of a launch are neighbours. */
 static bool sched__check_older(sched__check *v, uint32_t version) {
     const ind__lowered *p = v->s->program;
     for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
         const ind__buffer *b = &p->buffer[v->buffer = old];
-        bool meets = b->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, b->loop, p->buffer[version].loop);
-        if (meets && !sched__parts_apart(p, old, version)) return false;
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
+        if (!sched__parts_apart(p, old, version)) return false;
     }
     return true;
 }
