@@ -129,6 +129,8 @@ typedef struct ind__variant {
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
+    int tuned_threads;     /* that were measured to be faster than the formulas' choice; 0: that is taken */
+    bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
@@ -155,12 +157,21 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns; /* predicted, of all kernels */
+    ind_expr time_ns;  /* predicted, of all kernels */
+    int tuned_threads; /* for the variant that is being planned; 0: as the formulas choose */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
+
+/* Tuning: other numbers of threads for a variant's blocks, of which the others that are chosen follow. */
+#define IND__MAX_TUNED 4
+/* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
+int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]);
+/* The variant of the kernel with so many threads, in *out. Its tuned_threads are 0, and it is the formulas' choice,
+   where it cannot have as many. */
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out);
 ind_status ind__plan_verify(const ind_plan *p);
 /* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
@@ -219,6 +230,7 @@ typedef struct ind__writer {
     bool optimistic;                /* variant 0: likely conditions may become guards */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
+    int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     uint64_t prelude;               /* pieces used: bits of the prelude table */
@@ -251,6 +263,13 @@ typedef struct ind__writer {
    What needs inline PTX is left to the including file under IND_EMULATION. */
 /* clang-format off */
 #define IND__CG_PRELUDE(X)                                                                                             \
+    X(DEPENDENCY, 0,                                                                                                   \
+      "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n" \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE void ind_dependency_wait() {\n"                                                               \
+      "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"                                                     \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(F16, 0,                                                                                                          \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "static IND_INLINE float ind_f16_to_f32(unsigned short h) {\n"                                                   \
@@ -2458,6 +2477,10 @@ static int64_t cg__upper_bound(ind_expr e) {
     int64_t lo, hi;
     ind_expr_bounds(e, &lo, &hi);
     return hi;
+}
+
+static bool cg__power_of_two(int n) {
+    return n > 0 && !(n & (n - 1));
 }
 
 static int cg__pow2_at_least(int64_t n, int lo, int hi) {
@@ -5945,6 +5968,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .variant = v,
                        .arena = &p->arena,
                        .optimistic = optimistic,
+                       .tuned_threads = p->tuned_threads,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
@@ -6118,9 +6142,23 @@ static void cg__write_prelude(ind__text *t, uint64_t pieces) {
     }
 }
 
+/* Dependent launches (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX ISA,
+   griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory. So
+   none is done before the one before it is, and to wait for one is to wait for all that came before.
+   None says itself when the next one may begin (griddepcontrol.launch_dependents), so that is when its last block ends:
+   what is hidden is the launch, 0.3 us on an H200. Said at the wait, it saved no more, and chains of column sums and
+   softmax of 4096 rows took 1.4 times as long: the blocks of the next one take whatever place there is beside those
+   that still run, so that few blocks lie on few multiprocessors. */
+static bool cg__launches_dependent(const ind_plan *p) {
+    return p->schedule->dependent_launch && p->target.sm >= 90;
+}
+
+#define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
+
 /* Prelude, signature and body become the variant's source. */
 static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
+    if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
     if (cg__pass_error(w)) return ind__failed(w->context);
@@ -6130,6 +6168,7 @@ static ind_status cg__assemble(ind__writer *w) {
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
+    if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
     if (sizes.size) ind__text_raw(&t, sizes.data, sizes.size);
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
@@ -6143,6 +6182,41 @@ static ind_status cg__assemble(ind__writer *w) {
     ind__text_free(&t);
     ind__text_free(&sizes);
     return failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* ---- tuning */
+
+/* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
+   into registers, of which a multiprocessor has 65536 and the rest of a kernel takes some 24 a thread. */
+static bool cg__retune_row_block(ind__writer *w, int threads) {
+    ind__variant *v = w->variant;
+    const int vectors = (v->per_thread * v->threads / v->vector + threads - 1) / threads;
+    const int per_thread = vectors * v->vector;
+    if (per_thread > 64 || cg__kept_words(w) * per_thread + 24 > 65536 / threads) return false;
+    v->per_thread = per_thread;
+    return true;
+}
+
+/* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
+static void cg__retune(ind__writer *w, int threads) {
+    ind__variant *v = w->variant;
+    const int lanes = v->rows ? v->threads / v->rows : 0;
+    bool fits = false;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run) return;
+    switch (v->strategy) {
+    case IND_STRATEGY_POINTWISE: fits = true; break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes; break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_LOOPED: fits = true; break;
+    case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
+    default: break;
+    }
+    if (!fits) return;
+    v->threads = v->tuned_threads = threads;
+    if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->vector);
+    cg__why(w, "%s; tuned to %d threads", v->why, threads);
 }
 
 /* Decides and writes the body. */
@@ -6165,6 +6239,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
             cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
+        if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
@@ -6188,7 +6263,7 @@ static bool cg__sizes_fit(ind__writer *w) {
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        *v = (ind__variant){.vector = optimistic ? 8 : 1};
+        *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
         if (!status) status = cg__emit_kernel(&w);
@@ -6465,6 +6540,7 @@ static void cg__write_table(cg__combo *x) {
     ind__textf(
         t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
         x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+    if (x->variant->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned block = blockIdx.x;\n");
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_dispatch(x, f);
@@ -6486,7 +6562,7 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    uint64_t prelude = 0;
+    uint64_t prelude = x->variant->dependent ? 1ull << IND__CG_DEPENDENCY : 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
         prelude |= x->part[i]->prelude;
         if (cg__num_axes(&x->part[i]->variant) > 1) prelude |= 1ull << IND__CG_QUOTIENT;
@@ -6506,6 +6582,7 @@ static void cg__join_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
     *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    v->dependent = cg__launches_dependent(x->plan);
     v->shared_bytes = x->blocks = ind_int(c, 0);
     v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -6772,18 +6849,213 @@ static ind_status cg__predict_all(ind_plan *p) {
     return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
 }
 
+/* ---- equal launches */
+
+/* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
+   kernel's body, the types of its arguments, which of them lie in the arena and which share memory: where all that
+   agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier makes it anew and
+   compares. */
+typedef struct cg__launch_table {
+    ind__arena memory;
+    uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
+    uint64_t *hash;  /* by first kernel */
+    uint32_t size;
+} cg__launch_table;
+
+static bool cg__launch_table_init(cg__launch_table *t, const ind_plan *p) {
+    t->memory.context = p->context;
+    t->size = 16;
+    while (t->size / 2 < p->schedule->num_kernels) t->size *= 2;
+    t->first = (uint32_t *)ind__arena_alloc(&t->memory, t->size * sizeof *t->first);
+    t->hash = (uint64_t *)ind__arena_alloc(&t->memory, (p->schedule->num_kernels + 1) * sizeof *t->hash);
+    return t->first && t->hash;
+}
+
+static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
+    const ind_body *b = k->body;
+    hash = ind__hash(k->name, strlen(k->name), hash);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *inst = &b->inst[i];
+        const uint32_t word[] = {inst->op, inst->dtype, inst->reduction, inst->arg[0], inst->arg[1], inst->index};
+        hash = ind__hash(word, sizeof word, hash);
+    }
+    return hash;
+}
+
+/* Of two kernels: the instructions but for the buffers, of which those at the same place among the arguments agree. */
+static bool cg__same_inst(const ind_kernel *ka, const ind__inst *a, const ind_kernel *kb, const ind__inst *b) {
+    const bool access = a->op == IND_LOOP_LOAD || a->op == IND_LOOP_STORE;
+    return a->op == b->op && a->dtype == b->dtype && a->reduction == b->reduction && a->flags == b->flags &&
+           !memcmp(a->arg, b->arg, sizeof a->arg) && !memcmp(&a->imm, &b->imm, sizeof a->imm) && a->index == b->index &&
+           a->num_index == b->num_index &&
+           (access ? cg__arg_of(ka, a->source) == cg__arg_of(kb, b->source) : a->source == b->source);
+}
+
+static bool cg__same_exprs(const ind_expr *a, const ind_expr *b, uint32_t num) {
+    for (uint32_t i = 0; i < num; i++)
+        if (ind__ok(a[i]) != ind__ok(b[i]) || (ind__ok(a[i]) && !ind_expr_same(a[i], b[i]))) return false;
+    return true;
+}
+
+/* Sizes that come from data are read from buffers of a certain number. */
+static bool cg__same_body(const ind_plan *p, const ind_kernel *ka, const ind_kernel *kb) {
+    const ind_body *a = ka->body, *b = kb->body;
+    if (a->rank != b->rank || a->rrank != b->rrank || a->num_inst != b->num_inst || a->num_index != b->num_index ||
+        a->call || b->call || !cg__same_exprs(a->var, b->var, (uint32_t)(a->rank + a->rrank)) ||
+        !cg__same_exprs(a->index, b->index, a->num_index) || ind__body_unbacked(p->schedule->program, a))
+        return false;
+    for (uint32_t i = 1; i < a->num_inst; i++)
+        if (!cg__same_inst(ka, &a->inst[i], kb, &b->inst[i])) return false;
+    return true;
+}
+
+static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_kernel *b) {
+    for (uint32_t i = 0; i < a->num_args; i++) {
+        const uint32_t x = a->arg[i], y = b->arg[i];
+        if (s->program->buffer[x].dtype != s->program->buffer[y].dtype) return false;
+        if (s->offset && ind__ok(s->offset[x]) != ind__ok(s->offset[y])) return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (cg__same_storage(s, x, a->arg[j]) != cg__same_storage(s, y, b->arg[j])) return false;
+    }
+    return true;
+}
+
+static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_kernel *b) {
+    return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads && a->run == b->run &&
+           a->matmul.dot == b->matmul.dot && a->matmul.m == b->matmul.m && a->matmul.n == b->matmul.n &&
+           a->matmul.batch_mask == b->matmul.batch_mask && !strcmp(a->name, b->name) && cg__same_body(p, a, b) &&
+           cg__same_args(p->schedule, a, b);
+}
+
+/* What stands for a buffer of the launch at `from` in the one at `to`, of num kernels each; UINT32_MAX: no single one.
+ */
+static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
+    uint32_t found = UINT32_MAX;
+    for (uint32_t k = 0; k < num; k++) {
+        const ind_kernel *a = &p->schedule->kernel[from + k], *b = &p->schedule->kernel[to + k];
+        const uint32_t i = cg__arg_of(a, buffer);
+        if (i == UINT32_MAX || b->arg[i] == found) continue;
+        if (found != UINT32_MAX) return UINT32_MAX;
+        found = b->arg[i];
+    }
+    return found;
+}
+
+static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind_schedule *s = p->schedule;
+    if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
+    for (uint32_t k = 0; k < num; k++)
+        if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
+    for (uint32_t k = 0; k < num && num > 1; k++)
+        for (uint32_t i = 0; i < s->kernel[from + k].num_args; i++)
+            if (cg__buffer_there(p, from, to, num, s->kernel[from + k].arg[i]) == UINT32_MAX) return false;
+    return true;
+}
+
+/* An earlier launch that the one at `first` equals, else `first` itself, which is then found by later ones. */
+static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t first, uint32_t num) {
+    uint64_t hash = num;
+    for (uint32_t k = 0; k < num; k++) hash = cg__hash_kernel(&p->schedule->kernel[first + k], hash);
+    uint32_t at = (uint32_t)hash & (t->size - 1);
+    for (; t->first[at]; at = (at + 1) & (t->size - 1)) {
+        const uint32_t other = t->first[at] - 1;
+        if (t->hash[other] == hash && cg__same_launch(p, other, first, num)) return other;
+    }
+    t->first[at] = first + 1;
+    t->hash[first] = hash;
+    return first;
+}
+
+/* The variant of the launch at `from` for the one at `to`. */
+static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
+    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
+    for (uint32_t i = 0; v->arg && i < v->num_args; i++)
+        if (v->arg[i].kind == IND__ARG_BUFFER) v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+    return v->arg != NULL;
+}
+
+static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    for (uint32_t k = 0; k < num; k++) {
+        ind_kernel_plan *kp = &p->kernel[to + k];
+        *kp = p->kernel[from + k];
+        kp->kernel = &p->schedule->kernel[to + k];
+        kp->first += to - from;
+        for (int i = 0; i < kp->num_variants; i++)
+            if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
+        if (!kp->part) continue;
+        kp->part = (ind__variant *)ind__arena_copy(&p->arena, kp->part, sizeof *kp->part);
+        if (!kp->part || !cg__exchange_buffers(p, from, to, num, kp->part)) return ind__failed(p->context);
+    }
+    return IND_OK;
+}
+
+/* Is the plan of the launch at `to` what cg__copy_launch would have made of the one at `from`? */
+static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    for (uint32_t k = 0; k < num; k++) {
+        const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];
+        bool same = a->num_variants == b->num_variants && a->first - from == b->first - to && !a->part == !b->part;
+        for (int i = 0; same && i < a->num_variants; i++) {
+            const ind__variant *x = &a->variant[i], *y = &b->variant[i];
+            same = !strcmp(x->source, y->source) && x->num_args == y->num_args;
+            for (uint32_t j = 0; same && j < x->num_args; j++)
+                same = x->arg[j].kind != IND__ARG_BUFFER ||
+                       cg__buffer_there(p, from, to, num, x->arg[j].buffer) == y->arg[j].buffer;
+        }
+        if (!same)
+            return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
+                             from + k, to + k, b->kernel->name);
+    }
+    return IND_OK;
+}
+
+static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
+    const uint32_t other = cg__find_launch(t, p, first, num);
+    if (other != first && !ind__verifying(p->context)) return cg__copy_launch(p, other, first, num);
+    ind_status status = cg__plan_launch(p, first, num);
+    return status || other == first ? status : cg__check_launch(p, other, first, num);
+}
+
 /* Launch after launch. */
 static ind_status cg__plan_all(ind_plan *p) {
     const ind_schedule *s = p->schedule;
-    ind_status status = IND_OK;
+    cg__launch_table table = {0};
+    ind_status status = cg__launch_table_init(&table, p) ? IND_OK : ind__failed(p->context);
     for (uint32_t k = 0; k < s->num_kernels; k++)
         p->kernel[k] = (ind_kernel_plan){.kernel = &s->kernel[k], .first = k, .num_parts = 1};
     for (uint32_t first = 0, next; first < s->num_kernels && !status; first = next) {
         for (next = first + 1; next < s->num_kernels && s->launch[next] == first;) next++;
-        status = cg__plan_launch(p, first, next - first);
+        status = cg__plan_next(p, &table, first, next - first);
         p->num_kernels = next;
     }
     for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
+    ind__arena_free(&table.memory);
+    return status;
+}
+
+/* Half and twice as many, and again: beyond, a block has too little to do, or a multiprocessor too few blocks. */
+int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]) {
+    const bool tunable = v->strategy == IND_STRATEGY_POINTWISE || v->strategy == IND_STRATEGY_ROW_WARP ||
+                         v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
+                         v->strategy == IND_STRATEGY_COLUMN;
+    const int candidate[IND__MAX_TUNED] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+    int num = 0;
+    for (int i = 0; tunable && i < IND__MAX_TUNED; i++)
+        if (candidate[i] >= 32 && candidate[i] <= 1024) threads[num++] = candidate[i];
+    return num;
+}
+
+/* The variants of a kernel are chosen from in order: another one in the same place may need no more, and no less. */
+static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
+    return a->guard_aligned == b->guard_aligned && a->index_bits == b->index_bits &&
+           cg__same_exprs(&a->guard, &b->guard, 1);
+}
+
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out) {
+    const ind__variant *first = &p->kernel[kernel].variant[variant];
+    p->tuned_threads = threads;
+    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
+    p->tuned_threads = 0;
+    if (!status && !cg__same_conditions(first, out)) *out = *first;
     return status;
 }
 
@@ -6881,13 +7153,15 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
 
 /* -------------------------------------------------------------------------------------------------- >>verify */
 
-static bool cg__power_of_two(int n) {
-    return n > 0 && !(n & (n - 1));
-}
-
 /* Made of declared sizes alone: known before the launch. */
 static bool cg__is_declared(ind_expr e) {
     return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
+}
+
+/* Is the wait the first statement of the kernel? */
+static bool cg__waits_first(const ind__variant *v) {
+    const char *kernel = strstr(v->source, "extern \"C\" __global__"), *body = kernel ? strstr(kernel, ") {\n") : NULL;
+    return body && !strncmp(body + 4, IND__CG_DEPENDENCY_CALL, sizeof IND__CG_DEPENDENCY_CALL - 1);
 }
 
 /* What every variant promises, as a list; NULL: all holds. */
@@ -6899,6 +7173,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
+    if (v->dependent != cg__waits_first(v)) return "it does not wait first for the launch before it, as it should";
     for (int d = 0; d < 3; d++)
         if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
     if (ind__ok(v->guard) && !cg__is_declared(v->guard)) return "the guard is no condition on the sizes";
@@ -6983,6 +7258,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         ind__textf(t, "\n");
     }
     if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
+    if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
     cg__print_args(t, p, v);
     t->indent--;
 }
@@ -7077,7 +7353,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         cg__print_json_expr(t, v->guard);
     else
         ind__textf(t, "null");
-    ind__textf(t, ", \"guard_aligned\": %s, \"entry\": ", v->guard_aligned ? "true" : "false");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
+               v->dependent ? "true" : "false");
     ind__text_json(t, v->entry);
     ind__textf(t, ", ");
     cg__print_json_args(t, p, v);

@@ -1430,6 +1430,7 @@ struct ind_context {
     ind__owned *owned;                     /* newest first */
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
+    const void *schemas;                   /* of inductor.h: operands and attributes of every op, in `names` */
     void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
