@@ -122,6 +122,7 @@ typedef struct ind__variant {
     int threads;       /* per block */
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
+    int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
@@ -2630,7 +2631,7 @@ static bool cg__needs_position(const ind__writer *w, int from, int v) {
    far as they are used. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
     bool parallel = from < w->domain.rank;
-    if (parallel) cg__use_positions(w);
+    if (parallel && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
         ind_expr extent = w->domain.extent[v];
@@ -3243,7 +3244,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    return several ? v->threads / v->rows : v->threads;
+    return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -3732,7 +3733,9 @@ static void cg__emit_row_position(ind__writer *w) {
         cg__begin_run(w);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
-        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, name, block, v->rows, per_row);
+        ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type, v->batch ? "first" : name, block,
+                   v->rows, per_row);
+        if (v->batch) return; /* cg__begin_batch declares each */
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
@@ -3742,6 +3745,54 @@ static void cg__emit_row_position(ind__writer *w) {
         w->var[0] = "i0";
     else
         cg__split_linear(w, "p", 0, w->domain.rank);
+}
+
+/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows, whose loads all start before the first
+   of them is reduced */
+
+/* Opens the loop over the rows of the batch, and declares the row. */
+static void cg__begin_batch(ind__writer *w, bool loads) {
+    const ind__variant *v = w->variant;
+    const char *name = w->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
+    cg__unroll(w);
+    cg__begin(w, "for (int b = 0; b < %d; b++)", v->batch);
+    ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / v->batch);
+    if (loads)
+        cg__begin(w, "if (%s < %s)", name, rows);
+    else
+        ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
+    if (w->domain.rank == 1)
+        w->var[0] = "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+}
+
+/* The loads of sweep s that need nothing of other sweeps: cg__emit_loads_ahead, for all rows of the batch. */
+static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
+    cg__need_sweep(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->needed[i] = w->needed[i] && cg__loads_ahead(w, i);
+        if (!w->needed[i]) continue;
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (n > 1) type = cg__string(w, "ind_vec<%s, %d>", type, n);
+        ind__textf(&w->code, "%s x%u[%d][%d];\n", type, i, w->variant->batch, vectors);
+        num++;
+    }
+    if (!num) return;
+    cg__close_needed(w);
+    cg__begin_batch(w, true);
+    cg__emit(w, cg__p_mask(w), 0);
+    int scopes = cg__emit_sweep_loops(w) + 2;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || !cg__loads_ahead(w, i)) continue;
+        const char *element = cg__element(w, i);
+        if (n > 1) element = cg__string(w, "ind_load<%d>(&%s)", n, element);
+        ind__textf(&w->code, "x%u[b][k] = %s;\n", i, element);
+        w->memory[i] = cg__string(w, n > 1 ? "x%u[b][k].at[j]" : "x%u[b][k]", i);
+        if (n > 1) cg__use(w, IND__CG_VEC);
+    }
+    while (scopes--) cg__end(w);
 }
 
 static ind_status cg__emit_reduction(ind__writer *w) {
@@ -3754,9 +3805,12 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
+    if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
+    if (w->variant->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
     for (int s = 0; s < n; s++) cg__emit_sweep(w, &sweep[s]);
     cg__emit_row_stores(w);
+    if (w->variant->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
     return IND_OK;
 }
@@ -5717,24 +5771,103 @@ static void cg__choose_column(ind__writer *w) {
             v->threads / v->rows);
 }
 
-/* A row in the registers of up to 32 lanes: so many that few idle at the likely length, yet no lane holds too much. */
+/* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
+
+/* Bytes that a thread should have under way. With 2048 threads on a multiprocessor that is 64 KiB, about three times
+   its share of the memory's rate (4275 bytes a ns over 132) times the latency of about 700 ns: a block has loads under
+   way for a part of its life only. Twice as many do no harm where nothing is stored for each element. */
+#define IND__CG_FLIGHT_BYTES 32
+#define IND__CG_SM_THREADS   2048
+#define IND__CG_SECTOR_BYTES 32  /* that memory and the L2 move at the least */
+#define IND__CG_LINE_BYTES   128 /* that the L1 looks up at once */
+/* That a lane may spend on its part of the row, so that half of all threads run at once. */
+#define IND__CG_LANE_REGISTERS 32
+#define IND__CG_MAX_BATCH      8
+
+/* What a kernel does with its rows. */
+typedef struct cg__row_work {
+    int loads, stores; /* of each element */
+    int bytes;         /* loaded for each vector of a row */
+    int once;          /* instructions for a row as a whole */
+    double words;      /* cg__kept_words */
+    bool few;          /* with a warp for each row the machine is not full */
+} cg__row_work;
+
+static cg__row_work cg__find_row_work(const ind__writer *w) {
+    cg__row_work x = {.words = cg__kept_words(w)};
+    x.few = ind_hint(cg__p_numel(w)) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const uint8_t op = cg__inst(w, i)->op;
+        x.once += op != IND_LOOP_CONSTANT && !(w->varies[i] & cg__r_mask(w));
+        if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w))) continue;
+        x.stores += op == IND_LOOP_STORE;
+        if (op == IND_LOOP_STORE || !(w->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: in a cache */
+        x.bytes += w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
+        x.loads++;
+    }
+    if (!x.loads) x.loads = 1, x.bytes = IND__CG_FLIGHT_BYTES; /* rows that are only computed */
+    return x;
+}
+
+/* Pieces of memory of so many bytes that a step of a row's lanes touches, where rows lie one behind another. */
+static double cg__touched(double run, double row, int piece) {
+    return run > piece ? run / piece : row < piece ? row / piece : 1;
+}
+
+/* What a row of so many vectors costs with so many lanes. Of few rows: the steps of a lane, which follow each other,
+   and that lanes idle. Of many, whose threads wait for each other: the instructions of all lanes for their elements,
+   idle ones too, and for the row, to which joins add about 16; and for each access of a step the lines that the L1
+   looks up, and for stores the sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024
+   bf16 and f32 with 1 to 32 lanes on an H200. */
+static double cg__lanes_cost(const cg__row_work *x, int64_t vectors, int vector, int lanes) {
+    const int64_t steps = (vectors + lanes - 1) / lanes;
+    if (x->few) return (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1));
+    const double bytes = (double)x->bytes / x->loads, row = bytes * (double)vectors;
+    const double run = lanes < vectors ? bytes * lanes : row;
+    const double lines = cg__touched(run, row, IND__CG_LINE_BYTES),
+                 sectors = cg__touched(run, row, IND__CG_SECTOR_BYTES);
+    return (double)lanes * (double)(16 + x->once + steps * vector) +
+           (double)steps * (lines * (18 * x->loads + 20 * x->stores) + sectors * 16 * x->stores);
+}
+
+/* May a lane hold so many vectors of a row, beside others? */
+static bool cg__lane_holds(const cg__row_work *x, int64_t vectors, int vector) {
+    if (vectors * vector > 32) return false;
+    if (x->few || vectors == 1) return true;
+    return vectors * x->bytes <= (x->stores ? 1 : 2) * IND__CG_FLIGHT_BYTES &&
+           x->words * (double)(vectors * vector) <= IND__CG_LANE_REGISTERS;
+}
+
+/* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
+   a thread, as long as there are rows for all threads of the machine. */
+static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), fill = (int64_t)w->target->num_sms * IND__CG_SM_THREADS / lanes;
+    int batch = 1;
+    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= IND__CG_FLIGHT_BYTES && rows / (2 * batch) >= fill)
+        batch *= 2;
+    return batch > 1 && !w->kernel->run ? batch : 0;
+}
+
+/* A row in the registers of up to 32 lanes, none of which holds too much. */
 static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
-    int64_t vectors = (longest + v->vector - 1) / v->vector,
-            likely = (ind_hint(cg__r_numel(w)) + v->vector - 1) / v->vector;
-    double least = 0;
-    for (int lanes = 32; lanes >= (w->kernel->run ? 32 : 1); lanes /= 2) { /* warps meet when a run ends */
-        int64_t most = (vectors + lanes - 1) / lanes, steps = (likely + lanes - 1) / lanes;
-        double slots =
-            (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1)); /* steps of one lane follow each other */
-        if (lanes < 32 && (most * v->vector > 32 || slots >= least)) continue;
-        least = slots;
-        v->rows = 128 / lanes;
-        v->per_thread = (int)most * v->vector;
+    const int64_t vectors = (longest + v->vector - 1) / v->vector;
+    const int64_t likely = (ind_hint(cg__r_numel(w)) + v->vector - 1) / v->vector;
+    const cg__row_work x = cg__find_row_work(w);
+    int best = 32;
+    for (int lanes = 16; lanes >= 1 && !w->kernel->run; lanes /= 2) { /* warps meet when a run ends */
+        if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
+        if (cg__lanes_cost(&x, likely, v->vector, lanes) < cg__lanes_cost(&x, likely, v->vector, best)) best = lanes;
     }
     v->strategy = IND_STRATEGY_ROW_WARP;
     v->threads = 128;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, 128 / v->rows);
+    v->rows = v->threads / best;
+    v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
+    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    v->batch = cg__choose_batch(w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->batch) return;
+    v->rows *= v->batch;
+    cg__why(w, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
 }
 
 #define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
@@ -5777,7 +5910,7 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
 }
 
-#define IND__CG_WARP_ROW      1024 /* longest row of one warp */
+#define IND__CG_WARP_ROW      1024 /* longest row of one warp; the scheduler counts with it, too */
 #define IND__CG_RUN_REGISTERS 96   /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
@@ -7180,6 +7313,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
+    if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
+        return "the rows of a block are no whole number of batches";
     const bool combo = v->strategy == IND_STRATEGY_COMBO;
     if (combo != (k->num_parts > 1)) return "the kernels of one launch are no parts of one";
     if (combo && v->num_args > IND__CG_COMBO_WORDS) return "the arguments of its parts take more than 4 KiB";
