@@ -39,6 +39,23 @@ GRAPHS = {
   b = sum(y, dim=[1])
   output a, b
 }""",
+    "odd_rows": """graph odd_rows {
+  size B in [1, 4096] hint 32
+  input x : bf16[B, 1037]
+  input w : bf16[1037]
+  input z : f32[B, 70001]
+  n = rms_norm(x, w, normalized_shape=[1037])
+  s = softmax(z, dim=-1)
+  output n, s
+}""",
+    "odd_points": """graph odd_points {
+  size B in [1, 4096] hint 32
+  input x : bf16[B, 139]
+  input w : bf16[131]
+  c = slice(x, dim=1, start=3, end=134)
+  y = mul(c, w)
+  output y
+}""",
     "columns": """graph columns {
   size B in [1, 4096] hint 100
   input x : f32[B, 77]
@@ -166,7 +183,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
@@ -278,7 +295,7 @@ def test_compute_sanitizer_minilm(tool, model_folder):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("name", ["test_runtime", "test_custom"])
+@pytest.mark.parametrize("name", ["test_runtime", "test_custom", "test_unaligned"])
 def test_program_on_the_real_driver(name):
     """tests/unit/NAME.c on the real driver: launches, captured graphs, packs, bad indices; the user's own functions and calls."""
     program = make(pathlib.Path("build/tests/unit") / name)
