@@ -34,6 +34,10 @@
    with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
    needs it.
 
+   Rows whose length no vector divides start anywhere between the boundaries of vectors. Their vectors start at the
+   first boundary in the row, and the few elements at both ends go to neighbouring lanes, one each; what lies otherwise
+   between boundaries is put together from two vectors. Points of such rows are cut into vectors through all rows.
+
    A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
    behind it stores what it has joined.
 
