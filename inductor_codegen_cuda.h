@@ -239,6 +239,7 @@ typedef struct ind__writer {
 #ifndef INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -561,6 +562,7 @@ typedef struct ind__writer {
       "        ind_word<W, T> next;\n"                                                                                 \
       "        next.whole = old;\n"                                                                                    \
       "        next.value = f(next.value);\n"                                                                          \
+      "        if (next.whole == old) return;\n"                                                                       \
       "        const W seen = atomicCAS(word, old, next.whole);\n"                                                     \
       "        if (seen == old) return;\n"                                                                             \
       "        old = seen;\n"                                                                                          \
@@ -580,6 +582,56 @@ typedef struct ind__writer {
       "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n"                                           \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
+    X(ADD_F32, 1ull << IND__CG_VEC,                                                                                    \
+      "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n"                  \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n"                  \
+      "    if constexpr (N % 4 == 0) {\n"                                                                              \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < N; j += 4)\n"                                                                       \
+      "            asm volatile(\"red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\" :: \"l\"(p + j), \"f\"(v.at[j]),\n" \
+      "                         \"f\"(v.at[j + 1]), \"f\"(v.at[j + 2]), \"f\"(v.at[j + 3]) : \"memory\");\n"           \
+      "    } else {\n"                                                                                                 \
+      "        asm volatile(\"red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};\" :: \"l\"(p), \"f\"(v.at[0]), \"f\"(v.at[1]) : \"memory\");\n" \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(ADD_F16, 1ull << IND__CG_VEC,                                                                                    \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int N> static IND_INLINE void ind_add_f16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned w[N / 2];\n"                                                                                       \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n"                    \
+      "    if constexpr (N == 8)\n"                                                                                    \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n" \
+      "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n"                                                 \
+      "    else if constexpr (N == 4)\n"                                                                               \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n" \
+      "    else\n"                                                                                                     \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n" \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_add_f16(unsigned short *p, unsigned short v) {\n"                                    \
+      "    asm volatile(\"red.relaxed.gpu.global.add.noftz.f16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"     \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(ADD_BF16, 1ull << IND__CG_VEC,                                                                                   \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int N> static IND_INLINE void ind_add_bf16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned w[N / 2];\n"                                                                                       \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n"                    \
+      "    if constexpr (N == 8)\n"                                                                                    \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n" \
+      "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n"                                                 \
+      "    else if constexpr (N == 4)\n"                                                                               \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n" \
+      "    else\n"                                                                                                     \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n" \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_add_bf16(unsigned short *p, unsigned short v) {\n"                                   \
+      "    asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"    \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(SUM, 0,                                                                                                          \
       "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n" \
       "template <typename T> struct ind_sum {\n"                                                                       \
@@ -1674,10 +1726,46 @@ static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
+/* Sums in memory with instructions for one element and for up to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on,
+   bf16 from sm_90, several elements from sm_90): the prelude's function and from which architecture on it is there. */
+typedef struct cg__adder_row {
+    ind_dtype type;
+    int piece, scalar_from, vector_from;
+    const char *name;
+} cg__adder_row;
+
+static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
+    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* one: atomicAdd */
+                                         {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
+                                         {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
+    if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        if (rows[k].type != cg__memory_dtype(w, i)) continue;
+        bool there = w->target->sm >= (elements > 1 ? rows[k].vector_from : rows[k].scalar_from);
+        return there ? &rows[k] : NULL;
+    }
+    return NULL;
+}
+
+/* "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));" */
+static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    cg__use(w, narrow->piece);
+    cg__use(w, adder->piece);
+    ind__textf(&w->code, "%s(&%s, %s", adder->name, cg__element(w, i), narrow->store);
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, "));\n");
+}
+
 /* "ind_atomic(&out0[i], [&](T element) { return element joined with the value; });" */
 static void cg__atomic(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const ind_dtype memory = cg__memory_dtype(w, i), type = (ind_dtype)inst->dtype;
+    const cg__adder_row *adder = cg__adder(w, i, 1);
+    if (adder) {
+        cg__add_narrow(w, i, adder);
+        return;
+    }
     const char *element = cg__element(w, i);
     if (cg__adds_natively(inst, memory)) {
         const char *word = memory == IND_I64 ? "unsigned long long" : NULL;
@@ -1716,6 +1804,15 @@ static bool cg__joins_run(const ind__writer *w, uint32_t i) {
 }
 static void cg__join_column(ind__writer *w, uint32_t i);
 
+/* "if (v3)" on a line of its own; the next one is indented. */
+static void cg__write_mask(ind__writer *w, uint32_t mask) {
+    if (!mask) return;
+    ind__textf(&w->code, "if (");
+    cg__value(w, mask);
+    ind__textf(&w->code, ")\n");
+    w->code.indent++;
+}
+
 /* A STORE: under its mask, and joined with what is there, if it says so. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -1723,12 +1820,11 @@ static void cg__store(ind__writer *w, uint32_t i) {
         cg__join_column(w, i);
         return;
     }
-    if (inst->arg[1]) {
-        ind__textf(&w->code, "if (");
-        cg__value(w, inst->arg[1]);
-        ind__textf(&w->code, ")\n");
-        w->code.indent++;
+    if (w->memory[i] && w->vector[i] > 1) { /* gathered for cg__vector_stores */
+        cg__plain_store(w, i);
+        return;
     }
+    cg__write_mask(w, inst->arg[1]);
     if (inst->reduction)
         cg__atomic(w, i);
     else
@@ -2321,12 +2417,22 @@ static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
     return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
 }
 
+/* Can n neighbours along variable v be stored together: all under one mask, and, if they join what is there, by an
+   instruction for so many? */
+static bool cg__vector_store(const ind__writer *w, uint32_t i, int v, int n) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (!inst->arg[1] && !inst->reduction) return true;
+    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__joins_run(w, i)) return false;
+    if (inst->arg[1] && w->varies[inst->arg[1]] >> v & 1) return false;
+    return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
+}
+
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. */
 static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
-    if (inst->op == IND_LOOP_STORE && (inst->arg[1] || inst->reduction)) return false;
+    if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
@@ -2661,8 +2767,13 @@ static void cg__vector_sinks(ind__writer *w) {
 static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        const ind__inst *inst = cg__inst(w, i);
         w->memory[i] = NULL;
-        ind__textf(&w->code, "ind_store(&%s, y%u);\n", cg__element(w, i), i);
+        cg__write_mask(w, inst->arg[1]);
+        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
+        if (adder) cg__use(w, adder->piece);
+        ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : "ind_store", cg__element(w, i), i);
+        if (inst->arg[1]) w->code.indent--;
     }
 }
 

@@ -801,6 +801,29 @@ IND_EMULATION_FN unsigned short ind_f32_to_f16(float x) {
     return (unsigned short)(sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13);
 }
 
+/* red.add of an element or of neighbours: the emulated threads do it at once. */
+template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v) {
+    for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
+        p[j] += v.at[j];
+    }
+}
+IND_EMULATION_FN void ind_add_f16(unsigned short *p, unsigned short v) {
+    *p = ind_f32_to_f16(ind_f16_to_f32(*p) + ind_f16_to_f32(v));
+}
+IND_EMULATION_FN void ind_add_bf16(unsigned short *p, unsigned short v) {
+    *p = ind_f32_to_bf16(ind_bf16_to_f32(*p) + ind_bf16_to_f32(v));
+}
+template <class V> IND_EMULATION_FN void ind_add_f16(unsigned short *p, const V &v) {
+    for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
+        ind_add_f16(p + j, v.at[j]);
+    }
+}
+template <class V> IND_EMULATION_FN void ind_add_bf16(unsigned short *p, const V &v) {
+    for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
+        ind_add_bf16(p + j, v.at[j]);
+    }
+}
+
 namespace ind_emulation {
 
 /* The row is read here, in checked code, and travels by value. */
