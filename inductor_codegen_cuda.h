@@ -2943,7 +2943,7 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 #define IND__CG_AHEAD 16 /* most registers per thread of what is loaded ahead of the barrier */
 
-#define IND__CG_MAX_VECTOR_TILES 2 /* of 17 KB at most, of the 48 KB that need no leave */
+#define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
 
@@ -5919,10 +5919,10 @@ static ind_status cg__emit_matmul(ind__writer *w) {
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
 /* Can tiled loads move n neighbours along y, and something that is stored n along x? */
-static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n) {
+static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
-    int narrowest = 16, widest = 0, tiles = 0;
+    int narrowest = 16, widest = 0, tiles = 0, shared = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool tiled = cg__through_tile(w, i, x, y);
         w->vector[i] = 1;
@@ -5931,13 +5931,15 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n) {
         if (tiled && !fits) return false;
         if (!fits) continue;
         w->vector[i] = (uint8_t)n;
-        tiles += tiled;
-        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        tiles += tiled;
+        shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
+        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
-    if (!stores || tiles > IND__CG_MAX_VECTOR_TILES || narrowest * n > 16 || widest * n > 32) return false;
+    if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
+    if (narrowest * n > 16 || widest * n > 32) return false;
     for (int k = 0; k < 2; k++)
         if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
@@ -5962,7 +5964,7 @@ static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
         const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
         if (n < group || tiles < 2.0 * w->target->num_sms) continue;
         if (ind_hint(w->domain.extent[x]) < size || ind_hint(w->domain.extent[y]) < size) continue;
-        if (!cg__try_tile_vector(w, x, y, n)) continue;
+        if (!cg__try_tile_vector(w, x, y, n, size)) continue;
         v->vector = n;
         v->tile_m = v->tile_n = size;
         return true;
@@ -5985,9 +5987,29 @@ static void cg__choose_transpose(ind__writer *w, int x, int y) {
             vectors ? ", by vectors" : "");
 }
 
+/* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
+   tile costs less than stores of single elements, however many loads they help. -1: none. */
+static int cg__stored_var(const ind__writer *w, int other) {
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        int tiles = 0;
+        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
+            const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
+            if (cg__inst(w, i)->op == IND_LOOP_STORE)
+                all = along;
+            else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
+                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+        }
+        if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
+    }
+    return -1;
+}
+
 static void cg__choose_pointwise(ind__writer *w) {
     ind__variant *v = w->variant;
     int best = cg__best_p(w, 0);
+    const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
+    if (stored >= 0) best = stored;
     if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
