@@ -156,6 +156,14 @@ static void build_transpose(program *p) {
     output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
 }
 
+static void build_transpose_vectors(program *p) {
+    ind_expr size[2] = {n(p, 8192), size_of(p, "S", 1, 1 << 16, 1, 8192)}, turned[2] = {size[1], size[0]};
+    ind__box *x = input(p, "x", IND_BF16, size, 2), *y = input(p, "y", IND_F32, turned, 2);
+    ind_expr map[2] = {ind__index_symbol(p->c, 'i', 1, turned[1]), ind__index_symbol(p->c, 'i', 0, turned[0])};
+    ind__box *t = ind__box_view(&p->low, x, turned, 2, map);
+    output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
+}
+
 static void build_heads(program *p) { /* [B, S, H, D] to [B, H, S, D]: contiguous both ways */
     ind_expr b = size_of(p, "B", 1, 64, 1, 8), s = size_of(p, "S", 1, 512, 1, 128);
     ind_expr size[4] = {b, s, n(p, 12), n(p, 32)}, out[4] = {b, n(p, 12), s, n(p, 32)}, i[4];
@@ -421,7 +429,8 @@ static const struct test_case {
     {"dynamic_line", build_dynamic_line, IND_STRATEGY_POINTWISE, 8, 1},
     {"broadcast", build_broadcast, IND_STRATEGY_POINTWISE, 8, 1},
     {"huge", build_huge, IND_STRATEGY_POINTWISE, 2, 1},
-    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 1, 1},
+    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 2, 1},
+    {"transpose_vectors", build_transpose_vectors, IND_STRATEGY_TRANSPOSE, 8, 1},
     {"heads", build_heads, IND_STRATEGY_POINTWISE, 8, 1},
     {"flip_cat", build_flip_cat, IND_STRATEGY_POINTWISE, 0, 1},
     {"softmax", build_softmax, IND_STRATEGY_ROW_BLOCK, 8, 1},
