@@ -2517,7 +2517,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
         w->vector[i] = (uint8_t)n;
         any = true;
     }
-    if (!any || narrowest * n > 16 || widest * n > 32) return false;
+    if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
     return true;
@@ -2525,7 +2525,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
 
 /* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
 static int cg__choose_vector(ind__writer *w, int v, bool tail) {
-    for (int n = 8; n >= 2; n /= 2)
+    for (int n = w->kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
         if (cg__try_vector(w, v, n, tail)) return n;
     memset(w->vector, 1, w->body->num_inst);
     return 1;
@@ -2807,9 +2807,15 @@ static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is this the memory that a later kernel adds to? */
-static bool cg__changes_next(const ind__writer *w, uint32_t i) {
-    return w->schedule->program->buffer[cg__inst(w, i)->source].mutated_by != 0;
+/* Is what is stored here what a later kernel adds to? */
+static bool cg__summed_next(const ind__writer *w, uint32_t i) {
+    const uint32_t next = w->schedule->program->buffer[cg__inst(w, i)->source].mutated_by;
+    for (uint32_t k = 0; next && k < w->schedule->num_kernels; k++) {
+        const ind_body *b = w->schedule->kernel[k].body;
+        for (uint32_t j = 1; b && j < b->num_inst; j++)
+            if (b->inst[j].op == IND_LOOP_STORE && b->inst[j].source == next) return b->inst[j].reduction != 0;
+    }
+    return false;
 }
 
 /* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
@@ -2853,7 +2859,7 @@ static void cg__vector_stores(ind__writer *w) {
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
         const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
-        const bool kept = cg__changes_next(w, i);
+        const bool kept = cg__summed_next(w, i);
         if (adder || kept) cg__use(w, adder ? adder->piece : IND__CG_STORE_KEPT);
         ind__textf(&w->code, "%s(&%s, y%u);\n",
                    adder  ? adder->name
@@ -6033,25 +6039,30 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
     return true;
 }
 
-/* Tiles that vectors of n fill: a warp reads 8 vectors side by side, and each thread writes at least one vector per y
-   of a group of `group`. 256 bytes along either side, two lines of the L2, where shared memory still holds several
-   tiles. */
-static int cg__vector_tile(int n, int group, int bytes) {
+/* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
+static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
+    const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
+    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    return full && tiles >= 2.0 * w->target->num_sms;
+}
+
+/* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
+   at least one vector per y of a group. Better are 256 bytes along either side, two lines of the L2, where shared
+   memory still holds several tiles. */
+static int cg__vector_tile(const ind__writer *w, int x, int y, int n) {
+    const int bytes = cg__widest_tile(w, x, y), group = bytes < 4 ? 4 / bytes : 1;
     int size = 32;
-    while (size < 8 * n || size * size < 256 * n * group || (size < 128 && size * bytes < 256)) size *= 2;
+    while (size < 8 * n || size * size < 256 * n * group) size *= 2;
+    if (n < group || !cg__suits_tile(w, x, y, size)) return 0;
+    while (size < 128 && size * bytes < 256 && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
     return size;
 }
 
-/* Chooses vectors for the tiles where the tiles are full and enough to keep all multiprocessors busy. */
 static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
-    const int widest = cg__widest_tile(w, x, y), group = widest < 4 ? 4 / widest : 1;
     ind__variant *v = w->variant;
     for (int n = 16; n >= 2 && v->threads == 256; n /= 2) {
-        const int size = cg__vector_tile(n, group, widest);
-        const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
-        if (n < group || tiles < 2.0 * w->target->num_sms) continue;
-        if (ind_hint(w->domain.extent[x]) < size || ind_hint(w->domain.extent[y]) < size) continue;
-        if (!cg__try_tile_vector(w, x, y, n, size)) continue;
+        const int size = cg__vector_tile(w, x, y, n);
+        if (!size || !cg__try_tile_vector(w, x, y, n, size)) continue;
         v->vector = n;
         v->tile_m = v->tile_n = size;
         return true;
