@@ -2937,6 +2937,54 @@ static void cg__emit_pointwise_line(ind__writer *w) {
     cg__end(w);
 }
 
+static void cg__end_tile(ind__writer *w) {
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
+static bool cg__gathers(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->vector[i] > 1 &&
+           ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Opens the loop over a thread's vectors, each of them a block further. */
+static void cg__begin_steps(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / v->vector);
+    ind__textf(&w->code, "const %s p = (%s * %d + k * %d + threadIdx.x) * %d;\n", cg__int(w), block,
+               v->threads * (v->per_thread / v->vector), v->threads, v->vector);
+    cg__begin(w, "if (p < %s)", cg__expr_string(w, cg__p_numel(w)));
+    cg__split_linear(w, "p", 0, w->domain.rank);
+}
+
+/* A thread with several vectors loads all that indices name before it waits for the first. */
+static void cg__emit_pointwise_steps(ind__writer *w) {
+    const int n = w->variant->vector, last = w->domain.rank - 1;
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__gathers(w, i)) continue;
+        cg__need(w, i);
+        ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i,
+                   w->variant->per_thread / n);
+    }
+    cg__use(w, IND__CG_VEC);
+    cg__close_needed(w);
+    cg__begin_steps(w);
+    cg__emit(w, ~(1u << last), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__gathers(w, i)) ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
+    cg__end_tile(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__gathers(w, i)) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+    cg__need_stores(w);
+    cg__begin_steps(w);
+    cg__emit_vector_body(w, last, w->var[last]);
+    cg__end_tile(w);
+}
+
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->domain.rank - 1;
@@ -2957,6 +3005,8 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     } else if (w->domain.rank == 1) {
         cg__emit_pointwise_line(w);
+    } else if (w->variant->per_thread > w->variant->vector) {
+        cg__emit_pointwise_steps(w);
     } else {
         cg__emit_pointwise_grid(w);
     }
@@ -3024,11 +3074,6 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
     w->var[y] = "y";
     cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->domain.extent[x]),
               cg__expr_string(w, w->domain.extent[y]));
-}
-
-static void cg__end_tile(ind__writer *w) {
-    cg__end(w);
-    cg__end(w);
 }
 
 /* How a load gets to its element, in ind__writer.kept. */
@@ -6124,6 +6169,22 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
+#ifndef ATOMIC_STEPS
+#define ATOMIC_STEPS 4
+#endif
+/* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
+   first: then most of the time nothing else is under way. Few blocks are spread out instead. */
+static int cg__pointwise_steps(const ind__writer *w) {
+    bool gathers = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        gathers |= cg__gathers(w, i);
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
+    }
+    const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
+    const bool busy = vectors >= (double)ATOMIC_STEPS * 2048 * w->target->num_sms;
+    return gathers && busy && !w->part && w->domain.rank > 1 ? ATOMIC_STEPS : 1;
+}
+
 static void cg__choose_pointwise(ind__writer *w) {
     ind__variant *v = w->variant;
     int best = cg__best_pointwise(w);
@@ -6142,8 +6203,8 @@ static void cg__choose_pointwise(ind__writer *w) {
     }
     v->strategy = IND_STRATEGY_POINTWISE;
     if (w->domain.rank > 0) v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
-    v->per_thread = v->vector;
-    cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->vector);
+    v->per_thread = v->vector * cg__pointwise_steps(w);
+    cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
     if (v->vector > 1)
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");

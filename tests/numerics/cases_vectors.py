@@ -14,6 +14,14 @@ for t in FLOATS:
 case("vectors_rows_slice", "size C in [1, 100] hint 24; input x : f32[6, C]; input s : f32[20, 2*C]; input i : i64[20]; u = slice(s, 1, 0, C); v = slice(s, 1, C, 2*C); "
      "a = index_add(x, 0, i, u); b = index_add(x, 0, i, v); output a, b", runs=({"C": 24}, {"C": 5}), i="ints 0 6")
 
+# ---- rows that an index names: several vectors a thread where there are many, by the hint
+
+for t in FLOATS:
+    case(f"vectors_named_{t}", f"size B in [1, 1000000] hint 1000000; size C in [1, 100] hint 64; input x : {t}[50, C]; input i : i64[B]; a = embedding(x, i); b = index(x, [i]); "
+         "c = neg(b); output a, c", runs=({"B": 70, "C": 64}, {"B": 33, "C": 12}, {"B": 5, "C": 7}), bits=True, x="count", i="ints 0 50")
+case("vectors_masked", "size B in [1, 100000] hint 3000; input x : f16[B, 32]; input y : f16[9, 32]; a = cat([x, y, x], 0); b = constant_pad_nd(x, [0, 0, 3, 2], 1.5); output a, b",
+     runs=({"B": 17}, {"B": 1}), bits=True, x="count", y="ramp")
+
 # ---- transposes: enough tiles by the hint, tiles that stick out by the sizes
 
 for t, columns in (("u8", 128), ("bool", 128), ("i8", 128), ("bf16", 64), ("f16", 64), ("f32", 32), ("i64", 32)):
