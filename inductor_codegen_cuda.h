@@ -300,23 +300,6 @@ typedef struct ind__writer {
       "        return ind_load<N>(p);\n"                                                                               \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(STORE_KEPT, 1ull << IND__CG_VEC,                                                                                 \
-      "// What the next kernel reads: the last to leave the L2.\n"                                                     \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "template <typename T, int N> static IND_INLINE void ind_store_kept(T *p, const ind_vec<T, N> &v) {\n"           \
-      "    if constexpr (sizeof(T) * N == 16) {\n"                                                                     \
-      "        const union {\n"                                                                                        \
-      "            ind_vec<T, N> elements;\n"                                                                          \
-      "            uint4 words;\n"                                                                                     \
-      "        } w = {v};\n"                                                                                           \
-      "        asm volatile(\"{\\n.reg .b64 policy;\\ncreatepolicy.fractional.L2::evict_last.b64 policy, 1.0;\\n\"\n"  \
-      "                     \"st.global.L2::cache_hint.v4.b32 [%0], {%1, %2, %3, %4}, policy;\\n}\" :: \"l\"(p), \"r\"(w.words.x),\n" \
-      "                     \"r\"(w.words.y), \"r\"(w.words.z), \"r\"(w.words.w) : \"memory\");\n"                     \
-      "    } else {\n"                                                                                                 \
-      "        ind_store(p, v);\n"                                                                                     \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
     X(MAXMIN, 0,                                                                                                       \
       "// NaN if either is NaN.\n"                                                                                     \
       "template <typename T> static IND_INLINE T ind_max(T a, T b) {\n"                                                \
@@ -1827,10 +1810,21 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
+/* Is what store i writes the very element that load x has at hand? */
+static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
+    const ind__inst *load = cg__inst(w, x);
+    return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
+           cg__memory_dtype(w, x) == cg__memory_dtype(w, i);
+}
+
 /* "element = value;", rounded to the type in memory. */
 static void cg__plain_store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    if (narrow && cg__copies(w, i, x)) {
+        ind__textf(&w->code, "%s = %s;\n", cg__element(w, i), w->memory[x]);
+        return;
+    }
     if (narrow) cg__use(w, narrow->piece);
     ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
@@ -2797,25 +2791,15 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
 /* A sum into memory finds there what it is added to, unless something else has driven it out of the L2: what is added
-   is read once and need not stay, and what the memory holds at first is stored to stay. Of 128 MB that are added to 64
-   MB on an H200, with 64 more MB that the 64 were copied from, this saves 8 and 6 percent of the time. */
+   is read once and need not stay. Of 128 MB that are added to 64 MB on an H200 this saves 7 percent of the time. To
+   store the 64 MB with evict_last saved another 6, but then lines stayed that nobody wanted: what ran next and lived in
+   the L2 took 10 percent longer. */
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
         sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->vector[k] > 1;
     const bool each = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-}
-
-/* Is what is stored here what a later kernel adds to? */
-static bool cg__summed_next(const ind__writer *w, uint32_t i) {
-    const uint32_t next = w->schedule->program->buffer[cg__inst(w, i)->source].mutated_by;
-    for (uint32_t k = 0; next && k < w->schedule->num_kernels; k++) {
-        const ind_body *b = w->schedule->kernel[k].body;
-        for (uint32_t j = 1; b && j < b->num_inst; j++)
-            if (b->inst[j].op == IND_LOOP_STORE && b->inst[j].source == next) return b->inst[j].reduction != 0;
-    }
-    return false;
 }
 
 /* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
@@ -2859,13 +2843,8 @@ static void cg__vector_stores(ind__writer *w) {
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
         const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
-        const bool kept = cg__summed_next(w, i);
-        if (adder || kept) cg__use(w, adder ? adder->piece : IND__CG_STORE_KEPT);
-        ind__textf(&w->code, "%s(&%s, y%u);\n",
-                   adder  ? adder->name
-                   : kept ? "ind_store_kept"
-                          : "ind_store",
-                   cg__element(w, i), i);
+        if (adder) cg__use(w, adder->piece);
+        ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : "ind_store", cg__element(w, i), i);
         if (inst->arg[1]) w->code.indent--;
     }
 }

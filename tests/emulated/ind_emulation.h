@@ -801,11 +801,6 @@ IND_EMULATION_FN unsigned short ind_f32_to_f16(float x) {
     return (unsigned short)(sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13);
 }
 
-/* Where it stays in a cache is no matter here. */
-template <class T, class V> IND_EMULATION_FN void ind_store_kept(T *p, const V &v) {
-    *reinterpret_cast<V *>(p) = v;
-}
-
 /* red.add of an element or of neighbours: the emulated threads do it at once. */
 template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v) {
     for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
