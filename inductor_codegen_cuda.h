@@ -6148,9 +6148,9 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-#ifndef ATOMIC_STEPS
-#define ATOMIC_STEPS 4
-#endif
+#define IND__CG_GATHER_STEPS   4    /* rows that an index names and that a thread has under way */
+#define IND__CG_THREADS_PER_SM 2048 /* most that a multiprocessor holds */
+
 /* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
    first: then most of the time nothing else is under way. Few blocks are spread out instead. */
 static int cg__pointwise_steps(const ind__writer *w) {
@@ -6160,8 +6160,8 @@ static int cg__pointwise_steps(const ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
-    const bool busy = vectors >= (double)ATOMIC_STEPS * 2048 * w->target->num_sms;
-    return gathers && busy && !w->part && w->domain.rank > 1 ? ATOMIC_STEPS : 1;
+    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_THREADS_PER_SM * w->target->num_sms;
+    return gathers && busy && !w->part && w->domain.rank > 1 ? IND__CG_GATHER_STEPS : 1;
 }
 
 static void cg__choose_pointwise(ind__writer *w) {
