@@ -988,35 +988,54 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(SCAN, 0,                                                                                                         \
-      "// Each lane's state with those of the lanes before it in front.\n"                                             \
-      "template <class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                             \
+      "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n"               \
+      "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                  \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "    for (int d = 1; d < LANES; d *= 2) {\n"                                                                     \
       "        S before = s.up(d);\n"                                                                                  \
       "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "        if (threadIdx.x % LANES >= d) s = before;\n"                                                            \
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
-      "// What comes before this thread's state: carry and the threads in front. carry becomes what comes before the next chunk.\n"\
-      "template <int WARPS, class S> static IND_INLINE S ind_scan_threads(S s, const S &none, S *shared, S &carry) {\n"\
-      "    ind_scan_lanes(s);\n"                                                                                       \
-      "    S before = s.up(1), front = carry;\n"                                                                       \
-      "    if (threadIdx.x % 32 == 0) before = none;\n"                                                                \
+      "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n"\
+      "// what comes before it in the lines. Returns all lines together.\n"                                            \
+      "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n"          \
+      "    S all = none;\n"                                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        ind_scan_lanes<LANES>(s[k]);\n"                                                                         \
+      "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n"              \
+      "        if (threadIdx.x % LANES == 0) before = none;\n"                                                         \
+      "        s[k] = all;\n"                                                                                          \
+      "        s[k].join(before);\n"                                                                                   \
+      "        all.join(line);\n"                                                                                      \
+      "    }\n"                                                                                                        \
+      "    return all;\n"                                                                                              \
+      "}\n"                                                                                                            \
+      "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n"\
+      "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n"\
+      "template <int LANES, int WARPS, int K, class S>\n"                                                              \
+      "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n"                     \
+      "    const S all = ind_scan_lines<LANES>(s, none);\n"                                                            \
+      "    S front = carry;\n"                                                                                         \
       "    if (WARPS > 1) {\n"                                                                                         \
       "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                          \
-      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        if (lane == 0) shared[warp] = all;\n"                                                                   \
       "        __syncthreads();\n"                                                                                     \
       "        S warps = lane < WARPS ? shared[lane] : none;\n"                                                        \
-      "        __syncthreads();\n"                                                                                     \
-      "        ind_scan_lanes(warps);\n"                                                                               \
+      "        ind_scan_lanes<32>(warps);\n"                                                                           \
       "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
       "        if (warp > 0) front.join(previous);\n"                                                                  \
       "        carry.join(warps.lane(WARPS - 1));\n"                                                                   \
       "    } else {\n"                                                                                                 \
-      "        carry.join(s.lane(31));\n"                                                                              \
+      "        carry.join(all);\n"                                                                                     \
       "    }\n"                                                                                                        \
-      "    front.join(before);\n"                                                                                      \
-      "    return front;\n"                                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        S before = front;\n"                                                                                    \
+      "        before.join(s[k]);\n"                                                                                   \
+      "        s[k] = before;\n"                                                                                       \
+      "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
     X(COMBINE, 0,                                                                                                      \
       "// Each lane's state with those of the lanes before it in front.\n"                                             \
@@ -3820,8 +3839,8 @@ static void cg__emit_scan_position(ind__writer *w) {
     const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (w->domain.rank && v->rows == 1) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     if (v->rows > 1) {
-        const char *own = v->strategy == IND_STRATEGY_SCAN_COLUMN ? "threadIdx.x" : "threadIdx.x / 32";
-        ind__textf(&w->code, "const %s p = %s * %d + %s;\n", type, block, v->rows, own);
+        ind__textf(&w->code, "const %s p = %s * %d + threadIdx.x", type, block, v->rows);
+        ind__textf(&w->code, v->threads > v->rows ? " / %d;\n" : ";\n", v->threads / v->rows);
         ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
     }
     if (one)
@@ -3855,7 +3874,8 @@ static void cg__emit_row_values(ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
     else
-        ind__textf(&w->code, "const int lane = %s;\n", block ? "threadIdx.x" : "threadIdx.x % 32");
+        ind__textf(&w->code, block ? "const int lane = threadIdx.x;\n" : "const int lane = threadIdx.x %% %d;\n",
+                   w->variant->threads / w->variant->rows);
 }
 
 /* What is the same all along the row, and the states of the reductions of this sweep. */
@@ -3897,12 +3917,16 @@ static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_sort_element(ind__writer *w);
 
-/* Writes that, once the results of the scans have their spelling. */
-static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+/* Writes that of one element, once the results of the scans have their spelling. */
+static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
-    cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
     cg__emit_accumulate(w, s, "r");
+}
+
+static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+    cg__emit_chunk_arrays(w, s);
+    cg__emit_scanned_element(w, s);
     cg__emit_chunk_adds(w, s);
     if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
 }
@@ -3939,9 +3963,9 @@ static void cg__need_elements_at(ind__writer *w, int level) {
     cg__close_needed(w);
 }
 
-/* Writes what of all scans' elements is the same all along the row. */
+/* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
 static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
-    cg__need_none(w);
+    cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__need(w, cg__inst(w, i)->arg[0]);
     cg__close_needed(w);
@@ -3961,91 +3985,278 @@ static int cg__scan_warps(const ind__writer *w) {
     return block ? w->variant->threads / 32 : 1;
 }
 
-#define IND__CG_SCAN_RUN 4 /* neighbours that a thread scans by itself */
+#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
 
-static int cg__scan_run(const ind__writer *w) {
-    return cg__sorts_rows(w) ? IND__CG_SCAN_RUN : w->variant->per_thread;
+static bool cg__has_scans(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i)) return true;
+    return false;
 }
 
-/* "const int r = begin + threadIdx.x * 4 + j;" */
-static void cg__emit_run_position(ind__writer *w) {
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", cg__int(w),
-               cg__scan_warps(w) > 1 ? "threadIdx.x" : "(threadIdx.x % 32)", cg__scan_run(w));
+/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other, and
+   a line of a run of neighbours for every lane. */
+typedef struct cg__scan_pass {
+    const cg__sweep *sweep;
+    const char *size;         /* elements of the row */
+    int levels;               /* of scans that need one another */
+    int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
+    bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
+    uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
+} cg__scan_pass;
+
+/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins. */
+enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
+
+/* Elements of a row in one chunk. */
+static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
+    return cg__scan_warps(w) * p->lanes * p->lines * p->run;
 }
 
-/* The results of the scans up to a level, at element j of the thread's run. */
-static void cg__emit_run_results(ind__writer *w, int levels) {
+static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    const ind__variant *v = w->variant;
+    bool sorts = cg__sorts_rows(w);
+    cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
+    if (sorts) p.run = IND__CG_SORT_RUN;
+    p.lines = sorts ? 1 : v->per_thread / v->vector;
+    if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
+    int64_t row = 0, chunk = cg__scan_chunk(w, &p);
+    p.single = cg__upper_bound(cg__r_numel(w)) <= chunk;
+    p.exact = ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    p.turn = cg__scan_warps(w) > 1 && (!p.single || w->scan_stage > 0);
+    p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    if (!p.ahead) cg__fail(w);
+    return p;
+}
+
+/* What the warps of a block exchange: the states of their parts. */
+static void cg__emit_scan_shared(ind__writer *w, const char *size) {
+    if (cg__scan_warps(w) == 1) return;
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i))
+            ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n", cg__scan_state(w, i),
+                       cg__of_scan(w, "shared", i), cg__scan_warps(w));
+}
+
+/* Where in a chunk the thread's first run begins. */
+static void cg__emit_scan_place(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    if (cg__scan_warps(w) == 1)
+        ind__textf(&w->code, "const int first = threadIdx.x %% %d * %d;\n", p.lanes, p.run);
+    else if (p.lines == 1)
+        ind__textf(&w->code, "const int first = threadIdx.x * %d;\n", p.run);
+    else
+        ind__textf(&w->code, "const int first = threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d;\n",
+                   32 * p.lines * p.run, p.run);
+    if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
+}
+
+/* Opens the loop over the lines: at r0 a thread's run begins. */
+static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
+    ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
+    w->var[w->domain.rank] = "r0";
+}
+
+/* Opens the loop over a run. */
+static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);
+    ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
+    w->var[w->domain.rank] = "r";
+}
+
+/* ---- loads of a chunk */
+
+static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && !w->value[i] &&
+           w->vector[i] == w->variant->vector && !cg__indirect_varies(w, cg__index_of(w, i), w->domain.rank);
+}
+
+static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t mark) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
+}
+
+/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory. */
+static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
+    memset(p->ahead, 0, w->body->num_inst);
+    if (cg__sorts_rows(w)) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
+    for (int level = 1; level <= p->levels; level++) {
+        cg__need_elements_at(w, level);
+        cg__mark_chunk_loads(w, p, level == 1 && !p->single ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
+    }
+    cg__need_scanned(w, p->sweep);
+    cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
+}
+
+static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (p->ahead[i] != which) continue;
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (p->run > 1)
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, p->run, i, p->lines);
+        else
+            ind__textf(&w->code, "%s x%u[%d];\n", type, i, p->lines);
+    }
+}
+
+static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
+    if (!any) return;
+    cg__begin_lines(w, p, begin);
+    if (!p->exact || !p->single) cg__begin(w, "if (r0 < %s)", p->size);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (p->ahead[i] != which) continue;
+        w->memory[i] = NULL;
+        const char *element = cg__element(w, i);
+        if (p->run > 1)
+            ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
+        else
+            ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
+        w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
+        if (p->run > 1) cg__use(w, IND__CG_VEC);
+    }
+    if (!p->exact || !p->single) cg__end(w);
+    cg__end(w);
+}
+
+/* ---- a chunk */
+
+/* The results of the scans up to a level, at element j of the thread's run in line k. */
+static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i] || w->level[i] > levels) continue;
         const char *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "%s %s = %s;\n%s.join(%s[j]);\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), t,
-                   cg__of_scan(w, "s", i));
+        ind__textf(&w->code, "%s %s = %s[k];\n%s.join(%s[k * %d + j]);\n", cg__scan_state(w, i), t,
+                   cg__of_scan(w, "before", i), t, cg__of_scan(w, "s", i), p->run);
         cg__scan_results_of(w, i, t);
     }
 }
 
-/* The scans of one level in one chunk of the row: each thread joins a run of neighbours, then what comes before. */
-static void cg__emit_scan_level(ind__writer *w, const cg__sweep *sweep, int level, const char *size) {
-    int n = cg__scan_run(w), warps = cg__scan_warps(w);
+/* The states s[] of element j of the thread's run in line k, with those of the run before it. */
+static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
-    for (uint32_t i = 1; i < num; i++)
+    const char *at = cg__string(w, "k * %d + j", p->run);
+    for (uint32_t i = 1; i < num && !p->exact; i++)
         if (cg__runs_at(w, i, level))
-            ind__textf(&w->code, "%s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i), n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    cg__emit_run_position(w);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            ind__textf(&w->code, "%s[j] = %s;\n", cg__of_scan(w, "s", i), cg__of_scan(w, "none", i));
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit_run_results(w, level - 1);
+            ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
+    if (!p->exact) cg__begin(w, "if (r < %s)", p->size);
+    cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
-    cg__emit(w, IND__CG_ALL_VARS, sweep->stage);
+    cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
     for (uint32_t i = 1; i < num; i++)
         if (cg__runs_at(w, i, level))
-            cg__scan_element(w, i, cg__string(w, "%s[j] = %s", cg__of_scan(w, "s", i), cg__scan_state(w, i)));
-    cg__end(w);
+            cg__scan_element(w, i, cg__string(w, "%s[%s] = %s", cg__of_scan(w, "s", i), at, cg__scan_state(w, i)));
+    if (!p->exact) cg__end(w);
+    if (p->run == 1) return;
     ind__textf(&w->code, "if (j > 0) {\n");
     for (uint32_t i = 1; i < num; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[j > 0 ? j - 1 : 0];\n    %s.join(%s[j]);\n    %s[j] = %s;\n",
-                   cg__scan_state(w, i), t, s, t, s, s, t);
+        ind__textf(&w->code, "    %s %s = %s[j > 0 ? %s - 1 : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+                   cg__scan_state(w, i), t, s, at, t, s, at, s, at, t);
     }
     ind__textf(&w->code, "}\n");
-    cg__end(w);
-    for (uint32_t i = 1; i < num; i++) {
+}
+
+/* What comes before each of the thread's runs. */
+static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
+    int warps = cg__scan_warps(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
-        const char *state = cg__scan_state(w, i), *s = cg__of_scan(w, "s", i);
-        ind__textf(&w->code, "const %s %s = ind_scan_threads<%d>(%s[%d], %s, %s, %s);\n", state,
-                   cg__of_scan(w, "before", i), warps, s, n - 1, cg__of_scan(w, "none", i),
-                   warps > 1 ? cg__of_scan(w, "shared", i) : cg__string(w, "(%s *)0", state),
-                   cg__of_scan(w, "carry", i));
+        const char *shared = cg__of_scan(w, "shared", i);
+        if (warps == 1) shared = cg__string(w, "(%s *)0", cg__scan_state(w, i));
+        if (p->turn) shared = cg__string(w, "%s[turn]", shared);
+        ind__textf(&w->code, "ind_scan_threads<%d, %d>(%s, %s, %s, %s);\n", p->lanes, warps,
+                   cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), shared, cg__of_scan(w, "carry", i));
     }
 }
 
-/* A pass over the row, chunk after chunk. */
+/* The scans of one level in one chunk of the row: each thread joins its runs, then what comes before them. */
+static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int level) {
+    uint32_t num = w->body->num_inst;
+    const char *begin = p->single ? "" : "begin + ";
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s %s[%d], %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
+                       p->lines * p->run, cg__of_scan(w, "before", i), p->lines);
+    cg__begin_lines(w, p, begin);
+    cg__begin_neighbours(w, p);
+    cg__emit_run_states(w, p, level);
+    cg__end(w);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s[k] = %s[k * %d + %d];\n", cg__of_scan(w, "before", i), cg__of_scan(w, "s", i),
+                       p->run, p->run - 1);
+    cg__end(w);
+    if (level == 1 && !p->single)
+        cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
+                              cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
+    cg__emit_scan_join(w, p, level);
+}
+
+/* What is made of the scans' results in one chunk. */
+static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
+    bool vectors = p->run == w->variant->vector && p->run > 1;
+    cg__begin_lines(w, p, p->single ? "" : "begin + ");
+    if (!p->exact && vectors) ind__textf(&w->code, "if (r0 >= %s) continue;\n", p->size);
+    cg__need_scanned(w, p->sweep);
+    if (vectors) cg__emit_chunk_arrays(w, p->sweep);
+    if (vectors) cg__vector_sinks(w);
+    cg__begin_neighbours(w, p);
+    if (!p->exact && !vectors) ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
+    cg__emit_run_results(w, p, p->levels);
+    if (vectors)
+        cg__emit_scanned_element(w, p->sweep);
+    else
+        cg__emit_scanned(w, p->sweep);
+    cg__end(w);
+    w->var[w->domain.rank] = "r0";
+    if (vectors) cg__emit_chunk_adds(w, p->sweep);
+    if (vectors) cg__vector_stores(w);
+    cg__end(w);
+    w->var[w->domain.rank] = "r";
+}
+
+static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
+    const char *begin = p->single ? "" : "begin + ";
+    cg__declare_chunk_loads(w, p, IND__CG_LOADED_FIRST);
+    cg__start_chunk_loads(w, p, IND__CG_LOADED_FIRST, begin);
+    for (int level = 1; level <= p->levels; level++) cg__emit_scan_level(w, p, level);
+    if (p->turn) ind__textf(&w->code, "turn ^= 1;\n");
+    cg__emit_scan_results(w, p);
+}
+
+/* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
 static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    int n = cg__scan_run(w), lanes = cg__scan_warps(w) * 32;
+    cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
+    if (w->failed) return;
     cg__use(w, IND__CG_SCAN);
     cg__emit_scanned_rows(w, s);
+    cg__find_chunk_loads(w, &p);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i]) continue;
         const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
         ind__textf(&w->code, "const %s %s = {%s};\n%s %s = %s;\n", state, none, cg__scans[cg__scan_kind(w, i)].none,
                    state, cg__of_scan(w, "carry", i), none);
     }
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, lanes * n);
-    for (int level = 1; level <= levels; level++) cg__emit_scan_level(w, s, level, size);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    cg__emit_run_position(w);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    cg__emit_run_results(w, levels);
-    cg__emit_scanned(w, s);
-    cg__end(w);
-    cg__end(w);
+    if (!p.single) {
+        cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
+        cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, cg__scan_chunk(w, &p));
+    }
+    cg__emit_scan_chunk(w, &p);
+    if (!p.single) cg__end(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (p.ahead[i]) w->memory[i] = NULL;
 }
 
 /* A pass in which each thread walks along its row. */
@@ -4090,11 +4301,9 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__sweep last = cg__scan_sweep(w);
-    for (uint32_t i = 1; i < w->body->num_inst && cg__scan_warps(w) > 1; i++)
-        if (cg__is_scan(w, i))
-            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
-                       cg__scan_warps(w));
+    cg__emit_scan_shared(w, size);
     cg__emit_scan_position(w);
+    cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage < last.stage; stage++) {
         cg__sweep s = {.stage = stage};
@@ -4432,11 +4641,9 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__use(w, IND__CG_SORT);
     ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s %s[%d];\n", type, w->variant->per_thread,
                shared ? "int" : cg__int(w), shared ? "at" : "places", w->variant->per_thread);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i))
-            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
-                       cg__scan_warps(w));
+    cg__emit_scan_shared(w, size);
     cg__emit_scan_position(w);
+    cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->scan_stage; stage++) {
         cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
@@ -5792,15 +5999,91 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_row(w);
 }
 
-#define IND__CG_SCAN_WIDE    16   /* bytes of a state from which on a thread keeps fewer, as it has 255 registers */
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
+#define IND__CG_SCAN_WORDS   32   /* registers that a thread has for its part of a row: of 64, with 1024 threads a block */
 
-/* 64-bit words that the states of several scans take. */
-static int cg__scan_words(const ind__writer *w) {
+/* Words that a state takes in registers. */
+static int cg__scan_words(const ind__writer *w, uint32_t scan) {
+    int words = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8 ? 2 : 1;
+    return words + (cg__finds_positions(w, scan) ? w->variant->index_bits / 32 : 0);
+}
+
+/* Registers for the states of one element of the row. */
+static int cg__scan_states(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i)) words += cg__combines(w) ? 0 : cg__finds_positions(w, i) ? 2 : 1;
+        if (cg__is_scan(w, i)) words += cg__scan_words(w, i);
     return words;
+}
+
+/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them. */
+static double cg__scan_registers(const ind__writer *w, bool ahead) {
+    double states = cg__scan_states(w), loads = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+    }
+    return ahead ? states + loads : states > loads ? states : loads;
+}
+
+/* Lines that a thread has registers for, a power of 2. */
+static int cg__scan_lines(const ind__writer *w, bool ahead) {
+    int lines = 8;
+    while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > IND__CG_SCAN_WORDS) lines /= 2;
+    return lines;
+}
+
+/* The longest runs of which a thread has registers for one, so that loads are as wide as they may be. */
+static void cg__choose_scan_vector(ind__writer *w) {
+    int n = 8;
+    while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
+    while (n > 1 && !cg__try_vector(w, cg__num_vars(w) - 1, n, false)) n /= 2;
+    if (n == 1) memset(w->vector, 1, w->body->num_inst);
+    w->variant->vector = n;
+}
+
+/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it. */
+static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    int run = v->vector, lines = cg__scan_lines(w, false), lanes = 32;
+    if (longest <= 32 * (int64_t)lines * run) {
+        while (lanes > 1 && (int64_t)lanes / 2 * run >= longest) lanes /= 2;
+        while (lines > 1 && (int64_t)lanes * (lines / 2) * run >= longest) lines /= 2;
+        v->strategy = IND_STRATEGY_SCAN_WARP;
+        v->rows = 128 / lanes;
+        v->threads = 128;
+        v->per_thread = lines * run;
+        cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, lanes);
+        return;
+    }
+    v->strategy = IND_STRATEGY_SCAN_BLOCK;
+    v->rows = 1;
+    if (longest <= 512 * (int64_t)lines * run) {
+        v->per_thread = lines * run;
+        v->threads = cg__pow2_at_least((longest + v->per_thread - 1) / v->per_thread, 64, 512);
+        cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        return;
+    }
+    bool few = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms;
+    v->per_thread = cg__scan_lines(w, true) * run;
+    v->threads = cg__pow2_at_least(ind_hint(cg__r_numel(w)) / v->per_thread, 128, few ? 1024 : 256);
+    cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+}
+
+/* A combine function has no state that stands for nothing, and takes the registers it takes. */
+static void cg__choose_combine_rows(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    bool wide = cg__combine_bytes(w) > 16; /* a thread has 255 registers */
+    bool few = rows < 2 * w->target->num_sms && !wide;
+    v->per_thread = wide ? 2 : 4;
+    v->strategy = length <= 256 ? IND_STRATEGY_SCAN_WARP : IND_STRATEGY_SCAN_BLOCK;
+    v->rows = v->strategy == IND_STRATEGY_SCAN_WARP ? 4 : 1;
+    v->threads = v->rows > 1 ? 128 : cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
+    if (v->rows > 1)
+        cg__why(w, "rows that a warp scans in a step or two");
+    else
+        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
 static void cg__choose_scan(ind__writer *w) {
@@ -5808,31 +6091,24 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool wide = cg__scan_words(w) > 2 || (cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE);
-    bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
+    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__CG_SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
-    v->vector = 1;
-    v->per_thread = column ? 1 : wide ? IND__CG_SCAN_RUN / 2 : IND__CG_SCAN_RUN;
-    v->threads = 128;
+    v->vector = v->per_thread = 1;
+    memset(w->vector, 1, w->body->num_inst);
     if (column) {
         v->strategy = IND_STRATEGY_SCAN_COLUMN;
-        v->rows = 128;
+        v->threads = v->rows = 128;
         cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
-    } else if (length <= 64 * IND__CG_SCAN_RUN) {
-        v->strategy = IND_STRATEGY_SCAN_WARP;
-        v->rows = 4;
-        cg__why(w, "rows that a warp scans in a step or two");
+    } else if (cg__combines(w)) {
+        cg__choose_combine_rows(w);
     } else {
-        v->strategy = IND_STRATEGY_SCAN_BLOCK;
-        v->rows = 1;
-        bool few = rows < 2 * w->target->num_sms && !wide;
-        v->threads = cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
-        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+        int64_t longest = cg__upper_bound(cg__r_numel(w));
+        cg__choose_scan_vector(w);
+        cg__choose_scan_rows(w, longest > 0 ? longest : 1);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
 }
@@ -6279,7 +6555,8 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    part->barrier = part->code && strstr(part->code, "__syncthreads()");
+    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w); /* in functions of the prelude */
+    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
     ind__text_free(&params);
