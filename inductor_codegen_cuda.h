@@ -85,6 +85,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(COLUMN, "column reduction")           /* threads along the contiguous P dimension, loop over R */                \
     X(SCAN_WARP, "scan, row per warp")      /* runs of neighbours per lane, joined by shuffles, chunk after chunk */   \
     X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
+    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */              \
     X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
     X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
     X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
@@ -100,11 +101,16 @@ typedef enum ind_strategy {
 } ind_strategy;
 
 /* An argument of a kernel, in the order of its parameters. */
-typedef enum ind__arg_kind { IND__ARG_BUFFER, IND__ARG_SIZE, IND__ARG_ERROR } ind__arg_kind;
+typedef enum ind__arg_kind {
+    IND__ARG_BUFFER,
+    IND__ARG_SIZE,
+    IND__ARG_ERROR,
+    IND__ARG_LOOKBACK /* 64-bit words, 0 before and after each launch, through which the blocks of a scan meet */
+} ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
-    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
+    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
     bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
     bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
@@ -226,6 +232,7 @@ typedef struct ind__writer {
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
+    ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
@@ -1030,6 +1037,77 @@ typedef struct ind__writer {
       "    } else {\n"                                                                                                 \
       "        carry.join(all);\n"                                                                                     \
       "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        S before = front;\n"                                                                                    \
+      "        before.join(s[k]);\n"                                                                                   \
+      "        s[k] = before;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
+      "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
+      "template <class S> union ind_scan_words {\n"                                                                    \
+      "    S state;\n"                                                                                                 \
+      "    unsigned part[sizeof(S) / 4];\n"                                                                            \
+      "};\n"                                                                                                           \
+      "template <class S> static IND_INLINE void ind_scan_publish(unsigned long long *word, const S &s) {\n"           \
+      "    ind_scan_words<S> u;\n"                                                                                     \
+      "    u.state = s;\n"                                                                                             \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < (int)sizeof(S) / 4; k++) ((volatile unsigned long long *)word)[k] = 1ull << 32 | u.part[k];\n"\
+      "}\n"                                                                                                            \
+      "template <class S> static IND_INLINE S ind_scan_await(const unsigned long long *word) {\n"                      \
+      "    ind_scan_words<S> u;\n"                                                                                     \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < (int)sizeof(S) / 4; k++) {\n"                                                           \
+      "        unsigned long long w;\n"                                                                                \
+      "        do {\n"                                                                                                 \
+      "            w = ((const volatile unsigned long long *)word)[k];\n"                                              \
+      "        } while (w >> 32 == 0);\n"                                                                              \
+      "        u.part[k] = (unsigned)w;\n"                                                                             \
+      "    }\n"                                                                                                        \
+      "    return u.state;\n"                                                                                          \
+      "}\n"                                                                                                            \
+      "// What comes before a tile of its row: tiles come in groups of 32 * N, and the last one of each finds what comes before the next\n"\
+      "// group. So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"        \
+      "template <int N, class S>\n"                                                                                    \
+      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
+      "    const int lane = threadIdx.x % 32, in = tile % (32 * N);\n"                                                 \
+      "    total += (tile - in) * (long long)(sizeof(S) / 4);\n"                                                       \
+      "    group += tile / (32 * N) * (long long)(sizeof(S) / 4);\n"                                                   \
+      "    if (lane == 0) ind_scan_publish(total + in * (sizeof(S) / 4), all);\n"                                      \
+      "    S front = none;\n"                                                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++)\n"                                                                              \
+      "        if (lane * N + i < in) front.join(ind_scan_await<S>(total + (lane * N + i) * (sizeof(S) / 4)));\n"      \
+      "    ind_scan_lanes<32>(front);\n"                                                                               \
+      "    const S before = front.lane(31);\n"                                                                         \
+      "    front = tile >= 32 * N ? ind_scan_await<S>(group) : none;\n"                                                \
+      "    front.join(before);\n"                                                                                      \
+      "    if (lane == 0 && in == 32 * N - 1) {\n"                                                                     \
+      "        S next = front;\n"                                                                                      \
+      "        next.join(all);\n"                                                                                      \
+      "        ind_scan_publish(group + sizeof(S) / 4, next);\n"                                                       \
+      "    }\n"                                                                                                        \
+      "    return front;\n"                                                                                            \
+      "}\n"                                                                                                            \
+      "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
+      "template <int WARPS, int N, int K, class S>\n"                                                                  \
+      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
+      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
+      "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
+      "    if (lane == 0) shared[warp] = all;\n"                                                                       \
+      "    __syncthreads();\n"                                                                                         \
+      "    S warps = lane < WARPS ? shared[lane] : none;\n"                                                            \
+      "    ind_scan_lanes<32>(warps);\n"                                                                               \
+      "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
+      "    if (warp == 0) {\n"                                                                                         \
+      "        const S before = ind_scan_look_back<N>(total, group, tile, warps.lane(WARPS - 1), none);\n"             \
+      "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "    __syncthreads();\n"                                                                                         \
+      "    S front = shared[WARPS];\n"                                                                                 \
+      "    if (warp > 0) front.join(previous);\n"                                                                      \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int k = 0; k < K; k++) {\n"                                                                            \
       "        S before = front;\n"                                                                                    \
@@ -2938,9 +3016,13 @@ static bool cg__sorts_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
 }
 
+static bool cg__looks_back(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_LOOKBACK;
+}
+
 static bool cg__scans_rows(const ind__writer *w) {
     ind_strategy s = w->variant->strategy;
-    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN ||
+    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN ||
            cg__sorts_rows(w);
 }
 
@@ -3837,7 +3919,8 @@ static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->domain.rank == 1;
     const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    if (w->domain.rank && v->rows == 1) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+    if (w->domain.rank && v->rows == 1)
+        ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
     if (v->rows > 1) {
         ind__textf(&w->code, "const %s p = %s * %d + threadIdx.x", type, block, v->rows);
         ind__textf(&w->code, v->threads > v->rows ? " / %d;\n" : ";\n", v->threads / v->rows);
@@ -3981,7 +4064,7 @@ static void cg__forget_scans(ind__writer *w) {
 }
 
 static int cg__scan_warps(const ind__writer *w) {
-    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__looks_back(w) || cg__sorts_rows(w);
     return block ? w->variant->threads / 32 : 1;
 }
 
@@ -4020,9 +4103,9 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
     int64_t row = 0, chunk = cg__scan_chunk(w, &p);
-    p.single = cg__upper_bound(cg__r_numel(w)) <= chunk;
+    p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk;
     p.exact = ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
-    p.turn = cg__scan_warps(w) > 1 && (!p.single || w->scan_stage > 0);
+    p.turn = cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
     p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!p.ahead) cg__fail(w);
     return p;
@@ -4035,7 +4118,7 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_scan(w, i))
             ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n", cg__scan_state(w, i),
-                       cg__of_scan(w, "shared", i), cg__scan_warps(w));
+                       cg__of_scan(w, "shared", i), cg__scan_warps(w) + cg__looks_back(w));
 }
 
 /* Where in a chunk the thread's first run begins. */
@@ -4089,7 +4172,7 @@ static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
         if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
     for (int level = 1; level <= p->levels; level++) {
         cg__need_elements_at(w, level);
-        cg__mark_chunk_loads(w, p, level == 1 && !p->single ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
+        cg__mark_chunk_loads(w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
     }
     cg__need_scanned(w, p->sweep);
     cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
@@ -4166,11 +4249,64 @@ static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int leve
     ind__textf(&w->code, "}\n");
 }
 
+/* ---- blocks that share rows
+
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an order
+   that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish without it:
+   then it may wait for them. It scans that tile of its row and publishes the total; what comes before the tile is what
+   comes before its group of tiles, which the last tile of the group before has published, and the totals of the tiles of
+   the group before it. Groups are so large that one wait for each, about a microsecond, is less than the time in which
+   memory moves a group: 128 tiles of 16 KiB, read and written, are a microsecond at 4 TB/s.
+
+   Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
+   block that looks clears them, so that each launch finds zeros. */
+
+#define IND__CG_SCAN_GROUP 128
+
+/* The row and the tile of the block, and where its row's words are. */
+static void cg__emit_lookback_position(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    int chunk = cg__scan_chunk(w, &p);
+    cg__use(w, IND__CG_LOOKBACK);
+    ind__textf(&w->code,
+               "__shared__ unsigned ticket;\nif (threadIdx.x == 0) ticket = atomicAdd((unsigned *)lookback, 1u);\n"
+               "__syncthreads();\nconst unsigned tiles = ((unsigned long long)(%s) + %d) / %d;\n",
+               size, chunk - 1, chunk);
+    ind__textf(&w->code, "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
+    ind__textf(&w->code, "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
+               IND__CG_SCAN_GROUP);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_scan(w, i)) continue;
+        const char *totals = cg__of_scan(w, "totals", i), *groups = cg__of_scan(w, "groups", i);
+        const char *words = cg__string(w, "(sizeof(%s) / 4)", cg__scan_state(w, i));
+        ind__textf(&w->code, "unsigned long long *const %s = word + row * per_row * %s;\n", totals, words);
+        ind__textf(&w->code, "unsigned long long *const %s = %s + tiles * %s;\n", groups, totals, words);
+        ind__textf(&w->code, "word += rows * per_row * %s;\n", words);
+    }
+}
+
+/* The block looks no more. The counter's answer is not waited for before the results are stored. */
+static void cg__emit_tile_done(ind__writer *w) {
+    ind__textf(&w->code, "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
+}
+
+static void cg__emit_tiles_done(ind__writer *w) {
+    cg__begin(w, "if (threadIdx.x < 32 && __shfl_sync(0xffffffffu, done, 0) == gridDim.x - 1)");
+    ind__textf(&w->code, "for (long long i = threadIdx.x; i < word - lookback; i += 32) lookback[i] = 0;\n");
+    cg__end(w);
+}
+
 /* What comes before each of the thread's runs. */
 static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
+        if (cg__looks_back(w)) {
+            ind__textf(&w->code, "ind_scan_tile<%d, %d>(%s, %s, %s, %s, %s, tile);\n", warps, IND__CG_SCAN_GROUP / 32,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i),
+                       cg__of_scan(w, "totals", i), cg__of_scan(w, "groups", i));
+            continue;
+        }
         const char *shared = cg__of_scan(w, "shared", i);
         if (warps == 1) shared = cg__string(w, "(%s *)0", cg__scan_state(w, i));
         if (p->turn) shared = cg__string(w, "%s[turn]", shared);
@@ -4196,7 +4332,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
             ind__textf(&w->code, "%s[k] = %s[k * %d + %d];\n", cg__of_scan(w, "before", i), cg__of_scan(w, "s", i),
                        p->run, p->run - 1);
     cg__end(w);
-    if (level == 1 && !p->single)
+    if (level == 1 && !p->single && !cg__looks_back(w))
         cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
                               cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
     cg__emit_scan_join(w, p, level);
@@ -4231,7 +4367,9 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
     cg__start_chunk_loads(w, p, IND__CG_LOADED_FIRST, begin);
     for (int level = 1; level <= p->levels; level++) cg__emit_scan_level(w, p, level);
     if (p->turn) ind__textf(&w->code, "turn ^= 1;\n");
+    if (cg__looks_back(w)) cg__emit_tile_done(w);
     cg__emit_scan_results(w, p);
+    if (cg__looks_back(w)) cg__emit_tiles_done(w);
 }
 
 /* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
@@ -4244,17 +4382,19 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i]) continue;
         const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
-        ind__textf(&w->code, "const %s %s = {%s};\n%s %s = %s;\n", state, none, cg__scans[cg__scan_kind(w, i)].none,
-                   state, cg__of_scan(w, "carry", i), none);
+        ind__textf(&w->code, "const %s %s = {%s};\n", state, none, cg__scans[cg__scan_kind(w, i)].none);
+        if (!cg__looks_back(w)) ind__textf(&w->code, "%s %s = %s;\n", state, cg__of_scan(w, "carry", i), none);
     }
-    if (!p.single) {
+    if (cg__looks_back(w)) {
+        ind__textf(&w->code, "const %s begin = (%s)tile * %d;\n", cg__int(w), cg__int(w), cg__scan_chunk(w, &p));
+    } else if (!p.single) {
         cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
         cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
         ind__textf(&w->code, "#pragma unroll 1\n");
         cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, cg__scan_chunk(w, &p));
     }
     cg__emit_scan_chunk(w, &p);
-    if (!p.single) cg__end(w);
+    if (!p.single && !cg__looks_back(w)) cg__end(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (p.ahead[i]) w->memory[i] = NULL;
 }
@@ -4302,6 +4442,7 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__sweep last = cg__scan_sweep(w);
     cg__emit_scan_shared(w, size);
+    if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
     cg__emit_scan_position(w);
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
@@ -6008,6 +6149,13 @@ static int cg__scan_words(const ind__writer *w, uint32_t scan) {
     return words + (cg__finds_positions(w, scan) ? w->variant->index_bits / 32 : 0);
 }
 
+/* 4-byte words of a scan's state in memory: ind_scan_words in the prelude. */
+static int cg__state_words(const ind__writer *w, uint32_t scan) {
+    bool wide = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8;
+    if (!cg__finds_positions(w, scan)) return wide ? 2 : 1;
+    return wide || w->variant->index_bits == 64 ? 4 : 2;
+}
+
 /* Registers for the states of one element of the row. */
 static int cg__scan_states(const ind__writer *w) {
     int words = 0;
@@ -6040,6 +6188,49 @@ static void cg__choose_scan_vector(ind__writer *w) {
     while (n > 1 && !cg__try_vector(w, cg__num_vars(w) - 1, n, false)) n /= 2;
     if (n == 1) memset(w->vector, 1, w->body->num_inst);
     w->variant->vector = n;
+}
+
+/* Bytes that are moved for each element of the row. */
+static int cg__scan_bytes_moved(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes;
+}
+
+/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than half
+   as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before takes as
+   long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a whole. */
+static bool cg__prefers_lookback(const ind__writer *w) {
+    const ind_target *t = w->target;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    if (rows < 1 || w->scan_stage > 0 || cg__has_row_values(w)) return false;
+    if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
+    if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
+    double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
+    double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
+    return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
+}
+
+/* As many lines a tile as leave each multiprocessor two of them. */
+static void cg__choose_lookback(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int lines = cg__scan_lines(w, false);
+    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / (2 * w->target->num_sms);
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
+    while (lines > 1 && (int64_t)v->threads * lines * v->vector > points) lines /= 2;
+    v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
+    v->rows = 1;
+    v->per_thread = lines * v->vector;
+    int64_t chunk = (int64_t)v->threads * v->per_thread, words = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i)) words += cg__state_words(w, i);
+    ind_expr tiles = ind_expr_ceildiv(cg__r_numel(w), ind_int(w->context, chunk));
+    ind_expr groups = ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, words));
+    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
+    cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
+    cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
 }
 
 /* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it. */
@@ -6108,6 +6299,10 @@ static void cg__choose_scan(ind__writer *w) {
     } else {
         int64_t longest = cg__upper_bound(cg__r_numel(w));
         cg__choose_scan_vector(w);
+        if (cg__prefers_lookback(w)) {
+            cg__choose_lookback(w);
+            return;
+        }
         cg__choose_scan_rows(w, longest > 0 ? longest : 1);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
@@ -6271,7 +6466,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else {
-            ind__textf(t, "unsigned long long *error");
+            ind__textf(t, "unsigned long long *%s", a->kind == IND__ARG_ERROR ? "error" : "lookback");
         }
         ind__textf(t, i < last ? ",\n" : ") {\n");
     }
@@ -6286,13 +6481,20 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-/* The error record is the last argument. */
-static ind_status cg__pass_error(ind__writer *w) {
-    if (!w->needs_error) return IND_OK;
+static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
     if (!a) return ind__failed(w->context);
-    a->kind = IND__ARG_ERROR;
+    *a = arg;
     return IND_OK;
+}
+
+/* The error record and the words to look back are the last arguments. */
+static ind_status cg__pass_records(ind__writer *w) {
+    ind_status status = IND_OK;
+    if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (!status && ind__ok(w->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    return status;
 }
 
 /* ---- sizes that come from data */
@@ -6399,7 +6601,7 @@ static ind_status cg__assemble(ind__writer *w) {
     ind__variant *v = w->variant;
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
-    if (cg__pass_error(w)) return ind__failed(w->context);
+    if (cg__pass_records(w)) return ind__failed(w->context);
     if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
@@ -6535,7 +6737,7 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
-    if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) /* with a combine function once, else in turns */
         bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
     return bytes;
 }
@@ -6544,14 +6746,16 @@ static int cg__part_shared(const ind__writer *w) {
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
-    ind_status status = cg__pass_error(w);
+    ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions ? "it calls a function of the user" : NULL;
+    part->why_not = w->num_functions       ? "it calls a function of the user"
+                    : ind__ok(w->lookback) ? "its blocks wait for one another"
+                                           : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
@@ -7189,10 +7393,10 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         if (i && v->arg[i - 1].kind > a->kind && !combo)
-            return "arguments are not in the order buffers, sizes, error record";
+            return "arguments are not in the order buffers, sizes, error record, words to look back";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
-        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
+        if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) && (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
     return NULL;
@@ -7237,7 +7441,7 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         else if (a->kind == IND__ARG_SIZE)
             ind__text_expr(t, a->size);
         else
-            ind__textf(t, "error record");
+            ind__textf(t, a->kind == IND__ARG_ERROR ? "error record" : "words to look back");
     }
     ind__textf(t, "\n");
 }
@@ -7325,6 +7529,9 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
             ind__text_json(t, p->schedule->program->buffer[a->buffer].name);
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "\"size\": ");
+            cg__print_json_expr(t, a->size);
+        } else if (a->kind == IND__ARG_LOOKBACK) {
+            ind__textf(t, "\"lookback_words\": ");
             cg__print_json_expr(t, a->size);
         } else {
             ind__textf(t, "\"error\": true");
