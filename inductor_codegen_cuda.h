@@ -1044,6 +1044,26 @@ typedef struct ind__writer {
       "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
+    X(SCAN_TEAM, 0,                                                                                                    \
+      "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n"\
+      "// before it, carry in front; carry becomes what comes before the next chunk. shared[TEAM * N * LANES], not that of the chunk before.\n"\
+      "template <int LANES, int TEAM, int N, class S> static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[N]) {\n"\
+      "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n"                                              \
+      "    if (TEAM > 1) {\n"                                                                                          \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n"                                  \
+      "        __syncthreads();\n"                                                                                     \
+      "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) {\n"                                                                            \
+      "        S before = carry[j];\n"                                                                                 \
+      "        for (int i = 0; i < TEAM; i++) {\n"                                                                     \
+      "            if (i == y) before = carry[j];\n"                                                                   \
+      "            carry[j].join(TEAM > 1 ? shared[(i * N + j) * LANES + x] : s[j]);\n"                                \
+      "        }\n"                                                                                                    \
+      "        s[j] = before;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
     X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
       "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
       "template <class S> union ind_scan_words {\n"                                                                    \
@@ -3857,6 +3877,10 @@ static ind_scan cg__scan_kind(const ind__writer *w, uint32_t scan) {
     return (ind_scan)cg__inst(w, scan)->reduction;
 }
 
+static bool cg__combines(const ind__writer *w) {
+    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
+}
+
 static bool cg__finds_positions(const ind__writer *w, uint32_t scan) {
     return ind__scan_results(cg__scan_kind(w, scan)) > 1;
 }
@@ -3914,6 +3938,25 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
                      cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
+/* Is anything stored or reduced per row? */
+static bool cg__has_row_values(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)))) return true;
+    }
+    return false;
+}
+
+/* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
+static bool cg__scans_only(const ind__writer *w) {
+    return w->scan_stage == 0 && !cg__has_row_values(w) && !cg__combines(w);
+}
+
+/* SCAN_COLUMN: do threads share rows? */
+static bool cg__scans_team(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
+}
+
 /* The row that the thread works on: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -3921,7 +3964,13 @@ static void cg__emit_scan_position(ind__writer *w) {
     const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (w->domain.rank && v->rows == 1)
         ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
-    if (v->rows > 1) {
+    if (cg__scans_team(w)) {
+        const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector), *size = cg__expr_string(w, cg__r_numel(w));
+        ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + %s) * %d;\n" : "const %s column = %s * %d + %s;\n",
+                   type, block, v->rows / v->vector, place, v->vector);
+        ind__textf(&w->code, "const %s p = column < %s ? column : 0, limit = column < %s ? %s : 0;\n", type,
+                   cg__expr_string(w, cg__p_numel(w)), cg__expr_string(w, cg__p_numel(w)), size);
+    } else if (v->rows > 1) {
         ind__textf(&w->code, "const %s p = %s * %d + threadIdx.x", type, block, v->rows);
         ind__textf(&w->code, v->threads > v->rows ? " / %d;\n" : ";\n", v->threads / v->rows);
         ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
@@ -3938,15 +3987,6 @@ static void cg__emit_scan_position(ind__writer *w) {
 /* The last sweep over the row, in which elements are stored. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
     return (cg__sweep){.stage = w->scan_stage, .stores = true};
-}
-
-/* Is anything stored or reduced per row? */
-static bool cg__has_row_values(const ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)))) return true;
-    }
-    return false;
 }
 
 /* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
@@ -4052,7 +4092,8 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__need(w, cg__inst(w, i)->arg[0]);
     cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), s->stage);
+    bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
+    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
 /* The next pass has to scan again. */
@@ -4083,8 +4124,10 @@ typedef struct cg__scan_pass {
     const char *size;         /* elements of the row */
     int levels;               /* of scans that need one another */
     int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
+    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
     bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
     uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
+    const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
 } cg__scan_pass;
 
 /* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins. */
@@ -4092,6 +4135,7 @@ enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
 /* Elements of a row in one chunk. */
 static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
+    if (p->team) return p->team * p->lines;
     return cg__scan_warps(w) * p->lanes * p->lines * p->run;
 }
 
@@ -4102,30 +4146,46 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     if (sorts) p.run = IND__CG_SORT_RUN;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
-    int64_t row = 0, chunk = cg__scan_chunk(w, &p);
+    if (cg__scans_team(w)) {
+        p.lanes = v->rows / v->vector;
+        p.team = v->threads / p.lanes;
+    }
+    int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
     p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk;
     p.exact = ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
-    p.turn = cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
+    if (p.team) {
+        p.size = "limit";
+        p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
+        p.turn = p.team > 1 && !p.single;
+    }
+    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
     p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
     if (!p.ahead) cg__fail(w);
     return p;
 }
 
 /* What the warps of a block exchange: the states of their parts. */
 static void cg__emit_scan_shared(ind__writer *w, const char *size) {
-    if (cg__scan_warps(w) == 1) return;
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    int states = p.team > 1 ? w->variant->threads * p.run : cg__scan_warps(w) + cg__looks_back(w);
+    if (states == 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_scan(w, i))
             ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n", cg__scan_state(w, i),
-                       cg__of_scan(w, "shared", i), cg__scan_warps(w) + cg__looks_back(w));
+                       cg__of_scan(w, "shared", i), states);
 }
 
 /* Where in a chunk the thread's first run begins. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
-    if (cg__scan_warps(w) == 1)
+    bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
+    if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    if (p.team > 1)
+        ind__textf(&w->code, "const int first = threadIdx.x / %d * %d;\n", p.lanes, p.lines);
+    else if (p.team == 1)
+        ind__textf(&w->code, "const int first = 0;\n");
+    else if (cg__scan_warps(w) == 1)
         ind__textf(&w->code, "const int first = threadIdx.x %% %d * %d;\n", p.lanes, p.run);
     else if (p.lines == 1)
         ind__textf(&w->code, "const int first = threadIdx.x * %d;\n", p.run);
@@ -4139,14 +4199,34 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
 static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
+    if (p->team) {
+        ind__textf(&w->code, "const %s r = %sfirst + k;\n", cg__int(w), begin);
+        return;
+    }
     ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
     w->var[w->domain.rank] = "r0";
 }
 
-/* Opens the loop over a run. */
+/* What is found at base + j, where the rows beside one another are a vector. */
+static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
+    int v = w->domain.rank - 1;
+    if (p->run == 1) return;
+    w->var[v] = back ? p->base : cg__string(w, "(%s + j)", p->base);
+    if (w->linear_name[v]) w->linear_name[v] = back ? "p" : "(p + j)";
+}
+
+static void cg__move_back(ind__writer *w, const cg__scan_pass *p) {
+    if (p->team) cg__move_row(w, p, true);
+}
+
+/* Opens the loop over a run, or over the rows beside one another. */
 static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);
+    if (p->team) {
+        cg__move_row(w, p, false);
+        return;
+    }
     ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
     w->var[w->domain.rank] = "r";
 }
@@ -4194,7 +4274,8 @@ static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
     if (!any) return;
     cg__begin_lines(w, p, begin);
-    if (!p->exact || !p->single) cg__begin(w, "if (r0 < %s)", p->size);
+    if (!p->exact || !p->single)
+        cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)", p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (p->ahead[i] != which) continue;
         w->memory[i] = NULL;
@@ -4217,8 +4298,8 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i] || w->level[i] > levels) continue;
         const char *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "%s %s = %s[k];\n%s.join(%s[k * %d + j]);\n", cg__scan_state(w, i), t,
-                   cg__of_scan(w, "before", i), t, cg__of_scan(w, "s", i), p->run);
+        ind__textf(&w->code, "%s %s = %s[%s];\n%s.join(%s[k * %d + j]);\n", cg__scan_state(w, i), t,
+                   cg__of_scan(w, "before", i), p->team ? "j" : "k", t, cg__of_scan(w, "s", i), p->run);
         cg__scan_results_of(w, i, t);
     }
 }
@@ -4238,13 +4319,14 @@ static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int leve
         if (cg__runs_at(w, i, level))
             cg__scan_element(w, i, cg__string(w, "%s[%s] = %s", cg__of_scan(w, "s", i), at, cg__scan_state(w, i)));
     if (!p->exact) cg__end(w);
-    if (p->run == 1) return;
-    ind__textf(&w->code, "if (j > 0) {\n");
+    if ((p->team ? p->lines : p->run) == 1) return;
+    const char *step = p->team ? "k" : "j";
+    ind__textf(&w->code, "if (%s > 0) {\n", step);
     for (uint32_t i = 1; i < num; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[j > 0 ? %s - 1 : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
-                   cg__scan_state(w, i), t, s, at, t, s, at, s, at, t);
+        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+                   cg__scan_state(w, i), t, s, step, at, p->team ? p->run : 1, t, s, at, s, at, t);
     }
     ind__textf(&w->code, "}\n");
 }
@@ -4308,6 +4390,14 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
             continue;
         }
         const char *shared = cg__of_scan(w, "shared", i);
+        if (p->team) {
+            shared = p->team == 1 ? cg__string(w, "(%s *)0", cg__scan_state(w, i))
+                     : p->turn    ? cg__string(w, "%s[turn]", shared)
+                                  : shared;
+            ind__textf(&w->code, "ind_scan_team<%d, %d>(%s, %s, %s);\n", p->lanes, p->team, cg__of_scan(w, "before", i),
+                       shared, cg__of_scan(w, "carry", i));
+            continue;
+        }
         if (warps == 1) shared = cg__string(w, "(%s *)0", cg__scan_state(w, i));
         if (p->turn) shared = cg__string(w, "%s[turn]", shared);
         ind__textf(&w->code, "ind_scan_threads<%d, %d>(%s, %s, %s, %s);\n", p->lanes, warps,
@@ -4322,16 +4412,21 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
     for (uint32_t i = 1; i < num; i++)
         if (cg__runs_at(w, i, level))
             ind__textf(&w->code, "%s %s[%d], %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
-                       p->lines * p->run, cg__of_scan(w, "before", i), p->lines);
+                       p->lines * p->run, cg__of_scan(w, "before", i), p->team ? p->run : p->lines);
     cg__begin_lines(w, p, begin);
     cg__begin_neighbours(w, p);
     cg__emit_run_states(w, p, level);
     cg__end(w);
-    for (uint32_t i = 1; i < num; i++)
+    cg__move_back(w, p);
+    for (uint32_t i = 1; i < num && !p->team; i++)
         if (cg__runs_at(w, i, level))
             ind__textf(&w->code, "%s[k] = %s[k * %d + %d];\n", cg__of_scan(w, "before", i), cg__of_scan(w, "s", i),
                        p->run, p->run - 1);
     cg__end(w);
+    for (uint32_t i = 1; i < num && p->team; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s[%d + j];\n", p->run,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "s", i), (p->lines - 1) * p->run);
     if (level == 1 && !p->single && !cg__looks_back(w))
         cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
                               cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
@@ -4342,19 +4437,21 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
-    if (!p->exact && vectors) ind__textf(&w->code, "if (r0 >= %s) continue;\n", p->size);
+    if (!p->exact && (vectors || p->team))
+        ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
     cg__need_scanned(w, p->sweep);
     if (vectors) cg__emit_chunk_arrays(w, p->sweep);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
-    if (!p->exact && !vectors) ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
+    if (!p->exact && !vectors && !p->team) ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
     cg__emit_run_results(w, p, p->levels);
     if (vectors)
         cg__emit_scanned_element(w, p->sweep);
     else
         cg__emit_scanned(w, p->sweep);
     cg__end(w);
-    w->var[w->domain.rank] = "r0";
+    cg__move_back(w, p);
+    if (!p->team) w->var[w->domain.rank] = "r0";
     if (vectors) cg__emit_chunk_adds(w, p->sweep);
     if (vectors) cg__vector_stores(w);
     cg__end(w);
@@ -4376,14 +4473,18 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
 static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
     if (w->failed) return;
-    cg__use(w, IND__CG_SCAN);
+    cg__use(w, p.team ? IND__CG_SCAN_TEAM : IND__CG_SCAN);
     cg__emit_scanned_rows(w, s);
     cg__find_chunk_loads(w, &p);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i]) continue;
         const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
         ind__textf(&w->code, "const %s %s = {%s};\n", state, none, cg__scans[cg__scan_kind(w, i)].none);
-        if (!cg__looks_back(w)) ind__textf(&w->code, "%s %s = %s;\n", state, cg__of_scan(w, "carry", i), none);
+        if (p.team)
+            ind__textf(&w->code, "%s %s[%d];\n#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s;\n", state,
+                       cg__of_scan(w, "carry", i), p.run, p.run, cg__of_scan(w, "carry", i), none);
+        else if (!cg__looks_back(w))
+            ind__textf(&w->code, "%s %s = %s;\n", state, cg__of_scan(w, "carry", i), none);
     }
     if (cg__looks_back(w)) {
         ind__textf(&w->code, "const %s begin = (%s)tile * %d;\n", cg__int(w), cg__int(w), cg__scan_chunk(w, &p));
@@ -4430,7 +4531,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
         w->code.indent++;
         w->scope++;
     }
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
         cg__emit_scan_walk(w, s, levels, size);
     else
         cg__emit_scan_chunks(w, s, levels, size);
@@ -4464,10 +4565,6 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
 }
 
 /* ---- scans with a combine function */
-
-static bool cg__combines(const ind__writer *w) {
-    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
-}
 
 /* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
 static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
@@ -6181,11 +6278,11 @@ static int cg__scan_lines(const ind__writer *w, bool ahead) {
     return lines;
 }
 
-/* The longest runs of which a thread has registers for one, so that loads are as wide as they may be. */
-static void cg__choose_scan_vector(ind__writer *w) {
-    int n = 8;
+/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as they
+   may be. */
+static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
     while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
-    while (n > 1 && !cg__try_vector(w, cg__num_vars(w) - 1, n, false)) n /= 2;
+    while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
     if (n == 1) memset(w->vector, 1, w->body->num_inst);
     w->variant->vector = n;
 }
@@ -6204,7 +6301,7 @@ static int cg__scan_bytes_moved(const ind__writer *w) {
 static bool cg__prefers_lookback(const ind__writer *w) {
     const ind_target *t = w->target;
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    if (rows < 1 || w->scan_stage > 0 || cg__has_row_values(w)) return false;
+    if (rows < 1 || !cg__scans_only(w)) return false;
     if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
     double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
@@ -6261,6 +6358,30 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
+#define IND__CG_SECTOR 32 /* bytes that memory moves at least */
+
+/* Rows beside one another: threads along them, vectors as wide as leave every multiprocessor a block of 32 threads' rows,
+   or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along the rows,
+   that a block has 256 threads, whose states all fit into shared memory. */
+static void cg__choose_scan_team(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    int lanes = 32, n = 8, bytes = 0;
+    while (n > 1 && rows / (lanes * n) < w->target->num_sms) n /= 2;
+    cg__choose_scan_vector(w, w->domain.rank - 1, n);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__loads_chunk(w, i) && ind_dtype_bytes(cg__memory_dtype(w, i)) > bytes)
+            bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+    while (rows / (lanes * v->vector) < w->target->num_sms && lanes / 2 * v->vector * bytes >= IND__CG_SECTOR) lanes /= 2;
+    int lines = cg__scan_lines(w, true), team = cg__pow2_at_least((length + lines - 1) / lines, 1, 256 / lanes);
+    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
+    if (team * lanes < 128) lanes = 128 / team;
+    v->per_thread = lines * v->vector;
+    v->rows = lanes * v->vector;
+    v->threads = lanes * team;
+    cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
+}
+
 /* A combine function has no state that stands for nothing, and takes the registers it takes. */
 static void cg__choose_combine_rows(ind__writer *w) {
     ind__variant *v = w->variant;
@@ -6290,15 +6411,17 @@ static void cg__choose_scan(ind__writer *w) {
     cg__choose_index_bits(w);
     v->vector = v->per_thread = 1;
     memset(w->vector, 1, w->body->num_inst);
-    if (column) {
-        v->strategy = IND_STRATEGY_SCAN_COLUMN;
+    v->strategy = IND_STRATEGY_SCAN_COLUMN;
+    if (column && cg__scans_only(w)) {
+        cg__choose_scan_team(w);
+    } else if (column) {
         v->threads = v->rows = 128;
         cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
     } else if (cg__combines(w)) {
         cg__choose_combine_rows(w);
     } else {
         int64_t longest = cg__upper_bound(cg__r_numel(w));
-        cg__choose_scan_vector(w);
+        cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
         if (cg__prefers_lookback(w)) {
             cg__choose_lookback(w);
             return;
@@ -6737,6 +6860,8 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
+    if (cg__scans_team(w))
+        bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) /* with a combine function once, else in turns */
         bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
     return bytes;
@@ -6759,7 +6884,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w); /* in functions of the prelude */
+    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) || cg__sorts_rows(w); /* in functions of the prelude */
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
