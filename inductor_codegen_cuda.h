@@ -232,6 +232,7 @@ typedef struct ind__writer {
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
+    uint32_t shift;    /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
     ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
@@ -1043,6 +1044,27 @@ typedef struct ind__writer {
       "        before.join(s[k]);\n"                                                                                   \
       "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(VEC_PART, (uint64_t)1 << IND__CG_VEC,                                                                            \
+      "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n"        \
+      "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n"            \
+      "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n"                  \
+      "}\n"                                                                                                            \
+      "template <int N, typename T, typename I> static IND_INLINE ind_vec<T, N> ind_load_part(const T *p, I r, I n) {\n"\
+      "    if (ind_whole<N>(p, r, n)) return ind_load<N>(p);\n"                                                        \
+      "    ind_vec<T, N> v;\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) v.at[j] = r + j >= 0 && r + j < n ? p[j] : T(0);\n"                             \
+      "    return v;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T *p, const ind_vec<T, N> &v, I r, I n) {\n"\
+      "    if (ind_whole<N>(p, r, n)) {\n"                                                                             \
+      "        ind_store(p, v);\n"                                                                                     \
+      "        return;\n"                                                                                              \
+      "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++)\n"                                                                              \
+      "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n"                                                         \
       "}\n")                                                                                                           \
     X(SCAN_TEAM, 0,                                                                                                    \
       "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n"\
@@ -4121,7 +4143,8 @@ static bool cg__has_scans(const ind__writer *w) {
    a line of a run of neighbours for every lane. */
 typedef struct cg__scan_pass {
     const cg__sweep *sweep;
-    const char *size;         /* elements of the row */
+    const char *size;         /* elements of the row that the thread works on */
+    const char *size_value;   /* the same in the type of indices */
     int levels;               /* of scans that need one another */
     int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
     int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
@@ -4132,6 +4155,11 @@ typedef struct cg__scan_pass {
 
 /* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins. */
 enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
+
+/* Places before a row that its first vector may begin at. */
+static int cg__most_shift(const ind__writer *w) {
+    return w->shift ? w->variant->vector - 1 : 0;
+}
 
 /* Elements of a row in one chunk. */
 static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
@@ -4151,8 +4179,8 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
         p.team = v->threads / p.lanes;
     }
     int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
-    p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk;
-    p.exact = ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk - cg__most_shift(w);
+    p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
     if (p.team) {
         p.size = "limit";
         p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
@@ -4160,6 +4188,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     }
     p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
     p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    p.size_value = cg__string(w, "(%s)(%s)", cg__int(w), size);
     if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
     if (!p.ahead) cg__fail(w);
     return p;
@@ -4181,17 +4210,22 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
     if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
-    if (p.team > 1)
-        ind__textf(&w->code, "const int first = threadIdx.x / %d * %d;\n", p.lanes, p.lines);
-    else if (p.team == 1)
-        ind__textf(&w->code, "const int first = 0;\n");
+    if (w->shift) {
+        w->var[w->domain.rank] = "0";
+        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->shift),
+                   ind_dtype_bytes(cg__memory_dtype(w, w->shift)), p.run);
+        w->var[w->domain.rank] = "r";
+    }
+    ind__textf(&w->code, "const int first = ");
+    if (p.team)
+        ind__textf(&w->code, p.team > 1 ? "threadIdx.x / %d * %d" : "0", p.lanes, p.lines);
     else if (cg__scan_warps(w) == 1)
-        ind__textf(&w->code, "const int first = threadIdx.x %% %d * %d;\n", p.lanes, p.run);
+        ind__textf(&w->code, "threadIdx.x %% %d * %d", p.lanes, p.run);
     else if (p.lines == 1)
-        ind__textf(&w->code, "const int first = threadIdx.x * %d;\n", p.run);
+        ind__textf(&w->code, "threadIdx.x * %d", p.run);
     else
-        ind__textf(&w->code, "const int first = threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d;\n",
-                   32 * p.lines * p.run, p.run);
+        ind__textf(&w->code, "threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d", 32 * p.lines * p.run, p.run);
+    ind__textf(&w->code, w->shift ? " - shift;\n" : ";\n");
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
@@ -4274,20 +4308,23 @@ static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
     if (!any) return;
     cg__begin_lines(w, p, begin);
-    if (!p->exact || !p->single)
+    bool guarded = !w->shift && (!p->exact || !p->single);
+    if (guarded)
         cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)", p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (p->ahead[i] != which) continue;
         w->memory[i] = NULL;
         const char *element = cg__element(w, i);
-        if (p->run > 1)
+        if (w->shift)
+            ind__textf(&w->code, "x%u[k] = ind_load_part<%d>(&%s, r0, %s);\n", i, p->run, element, p->size_value);
+        else if (p->run > 1)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
         else
             ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
         w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
-        if (p->run > 1) cg__use(w, IND__CG_VEC);
+        if (p->run > 1) cg__use(w, w->shift ? IND__CG_VEC_PART : IND__CG_VEC);
     }
-    if (!p->exact || !p->single) cg__end(w);
+    if (guarded) cg__end(w);
     cg__end(w);
 }
 
@@ -4311,7 +4348,7 @@ static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int leve
     for (uint32_t i = 1; i < num && !p->exact; i++)
         if (cg__runs_at(w, i, level))
             ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
-    if (!p->exact) cg__begin(w, "if (r < %s)", p->size);
+    if (!p->exact) cg__begin(w, w->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
     cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
     cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
@@ -4353,7 +4390,7 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     ind__textf(&w->code,
                "__shared__ unsigned ticket;\nif (threadIdx.x == 0) ticket = atomicAdd((unsigned *)lookback, 1u);\n"
                "__syncthreads();\nconst unsigned tiles = ((unsigned long long)(%s) + %d) / %d;\n",
-               size, chunk - 1, chunk);
+               size, chunk - 1 + cg__most_shift(w), chunk);
     ind__textf(&w->code, "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
     ind__textf(&w->code, "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
                IND__CG_SCAN_GROUP);
@@ -4433,17 +4470,30 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
     cg__emit_scan_join(w, p, level);
 }
 
+/* As cg__vector_stores, of what lies in the row. */
+static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "ind_store_part(&%s, y%u, r0, %s);\n", cg__element(w, i), i, p->size_value);
+        cg__use(w, IND__CG_VEC_PART);
+    }
+}
+
 /* What is made of the scans' results in one chunk. */
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
-    if (!p->exact && (vectors || p->team))
+    if (!p->exact && !w->shift && (vectors || p->team))
         ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
     cg__need_scanned(w, p->sweep);
     if (vectors) cg__emit_chunk_arrays(w, p->sweep);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
-    if (!p->exact && !vectors && !p->team) ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
+    if (w->shift)
+        ind__textf(&w->code, "if (r < 0 || r >= %s) continue;\n", p->size);
+    else if (!p->exact && !vectors && !p->team)
+        ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
     cg__emit_run_results(w, p, p->levels);
     if (vectors)
         cg__emit_scanned_element(w, p->sweep);
@@ -4453,7 +4503,10 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     cg__move_back(w, p);
     if (!p->team) w->var[w->domain.rank] = "r0";
     if (vectors) cg__emit_chunk_adds(w, p->sweep);
-    if (vectors) cg__vector_stores(w);
+    if (w->shift)
+        cg__store_parts(w, p);
+    else if (vectors)
+        cg__vector_stores(w);
     cg__end(w);
     w->var[w->domain.rank] = "r";
 }
@@ -4492,7 +4545,8 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
         cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, cg__scan_chunk(w, &p));
+        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size, w->shift ? " + shift" : "",
+                  cg__scan_chunk(w, &p));
     }
     cg__emit_scan_chunk(w, &p);
     if (!p.single && !cg__looks_back(w)) cg__end(w);
@@ -6287,6 +6341,38 @@ static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
     w->variant->vector = n;
 }
 
+/* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
+static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    ind_expr stride, base;
+    int64_t one;
+    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
+    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+}
+
+/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on, whose
+   elements outside the row are left out. One access decides where that is; others whose addresses then are not aligned
+   move one element after the other. */
+static void cg__choose_scan_shift(ind__writer *w) {
+    int narrowest = 16, widest = 1, n = 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__moves_neighbours(w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
+        n *= 2;
+    if (n == 1) w->shift = 0;
+    if (!w->shift) return;
+    w->variant->vector = n;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+}
+
 /* Bytes that are moved for each element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
@@ -6322,7 +6408,8 @@ static void cg__choose_lookback(ind__writer *w) {
     int64_t chunk = (int64_t)v->threads * v->per_thread, words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_scan(w, i)) words += cg__state_words(w, i);
-    ind_expr tiles = ind_expr_ceildiv(cg__r_numel(w), ind_int(w->context, chunk));
+    ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
+    ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
     ind_expr groups = ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
     ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, words));
     w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
@@ -6348,7 +6435,8 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     v->rows = 1;
     if (longest <= 512 * (int64_t)lines * run) {
         v->per_thread = lines * run;
-        v->threads = cg__pow2_at_least((longest + v->per_thread - 1) / v->per_thread, 64, 512);
+        int64_t threads = (longest + v->per_thread - 1) / v->per_thread;
+        v->threads = cg__scans_only(w) ? (int)((threads + 31) / 32 * 32) : cg__pow2_at_least(threads, 64, 512);
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
         return;
     }
@@ -6422,11 +6510,12 @@ static void cg__choose_scan(ind__writer *w) {
     } else {
         int64_t longest = cg__upper_bound(cg__r_numel(w));
         cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
+        if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
         if (cg__prefers_lookback(w)) {
             cg__choose_lookback(w);
             return;
         }
-        cg__choose_scan_rows(w, longest > 0 ? longest : 1);
+        cg__choose_scan_rows(w, longest > 0 ? longest + cg__most_shift(w) : 1);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
 }
