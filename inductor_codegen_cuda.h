@@ -1157,52 +1157,20 @@ typedef struct ind__writer {
       "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(COMBINE, 0,                                                                                                      \
-      "// Each lane's state with those of the lanes before it in front.\n"                                             \
-      "template <class S> static IND_INLINE void ind_combine_lanes(S &s) {\n"                                          \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
-      "        S before = s.up(d);\n"                                                                                  \
-      "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+    X(SCAN_MAYBE, 0,                                                                                                   \
+      "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n" \
+      "template <class S> struct ind_scan_maybe {\n"                                                                   \
+      "    S state;\n"                                                                                                 \
+      "    int any;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_maybe &o) {\n"                                                          \
+      "        if (any && o.any)\n"                                                                                    \
+      "            state.join(o.state);\n"                                                                             \
+      "        else if (o.any)\n"                                                                                      \
+      "            *this = o;\n"                                                                                       \
       "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// What comes before this thread's state: carry (if filled) and the threads in front. filled becomes whether anything does,\n"\
-      "// carry what comes before the next chunk. No state stands for nothing: what is past the end of a row only meets what is, too.\n"\
-      "template <int WARPS, class S> static IND_INLINE S ind_combine_threads(S s, S *shared, S &carry, bool &filled) {\n"\
-      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
-      "    const bool carries = filled;\n"                                                                             \
-      "    ind_combine_lanes(s);\n"                                                                                    \
-      "    const S before = s.up(1);\n"                                                                                \
-      "    S front = carry, all = s.lane(31);\n"                                                                       \
-      "    if (WARPS > 1) {\n"                                                                                         \
-      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
-      "        __syncthreads();\n"                                                                                     \
-      "        S warps = shared[lane < WARPS ? lane : 0];\n"                                                           \
-      "        __syncthreads();\n"                                                                                     \
-      "        ind_combine_lanes(warps);\n"                                                                            \
-      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
-      "        all = warps.lane(WARPS - 1);\n"                                                                         \
-      "        if (warp > 0) {\n"                                                                                      \
-      "            if (filled)\n"                                                                                      \
-      "                front.join(previous);\n"                                                                        \
-      "            else\n"                                                                                             \
-      "                front = previous;\n"                                                                            \
-      "            filled = true;\n"                                                                                   \
-      "        }\n"                                                                                                    \
-      "    }\n"                                                                                                        \
-      "    if (carries)\n"                                                                                             \
-      "        carry.join(all);\n"                                                                                     \
-      "    else\n"                                                                                                     \
-      "        carry = all;\n"                                                                                         \
-      "    if (lane == 0) return front;\n"                                                                             \
-      "    if (filled)\n"                                                                                              \
-      "        front.join(before);\n"                                                                                  \
-      "    else\n"                                                                                                     \
-      "        front = before;\n"                                                                                      \
-      "    filled = true;\n"                                                                                           \
-      "    return front;\n"                                                                                            \
-      "}\n")                                                                                                           \
+      "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n" \
+      "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n"\
+      "};\n")                                                                                                          \
     X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
@@ -3893,6 +3861,7 @@ static const struct {
     [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u)"},
     [IND_SCAN_MAX] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
     [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+    [IND_SCAN_COMBINE] = {IND__CG_SCAN_MAYBE, "ind_scan_maybe", ""},
 };
 
 static ind_scan cg__scan_kind(const ind__writer *w, uint32_t scan) {
@@ -3905,6 +3874,35 @@ static bool cg__combines(const ind__writer *w) {
 
 static bool cg__finds_positions(const ind__writer *w, uint32_t scan) {
     return ind__scan_results(cg__scan_kind(w, scan)) > 1;
+}
+
+/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
+    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
+}
+
+/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+static const char *cg__member_type(ind_dtype t) {
+    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+/* 4-byte words of ind_scan_maybe<ind_state>: values of 8 bytes are aligned, and so is the whole. */
+static int cg__combine_words(const ind__writer *w) {
+    int words = 0, wide = 1;
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) {
+        int own = ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 2 : 1;
+        if (own == 2) wide = 2, words += words % 2;
+        words += own;
+    }
+    words += words % wide + 1; /* of the state as a whole */
+    return words + words % wide;
+}
+
+/* Value k of a state, as a value of the body. */
+static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
+    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
+    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
+    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
 }
 
 /* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
@@ -3923,7 +3921,8 @@ static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
     if (cg__finds_positions(w, scan))
         return cg__string(w, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w, scan), cg__int(w),
                           kind == IND_SCAN_MAX ? "true" : "false");
-    return cg__string(w, "%s<%s>", cg__scans[kind].state, cg__scan_type(w, scan));
+    return cg__string(w, "%s<%s>", cg__scans[kind].state,
+                      kind == IND_SCAN_COMBINE ? "ind_state" : cg__scan_type(w, scan));
 }
 
 /* A name of the scan: of one alone as it stands, of several with its number. */
@@ -3933,8 +3932,31 @@ static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) 
     return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
 }
 
+/* Marks what an element of the scan is computed from. */
+static void cg__need_element(ind__writer *w, uint32_t scan) {
+    if (cg__scan_kind(w, scan) != IND_SCAN_COMBINE) {
+        cg__need(w, cg__inst(w, scan)->arg[0]);
+        return;
+    }
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
+}
+
+/* "{ind_state{v1, v2}, 1};" */
+static void cg__combine_element(ind__writer *w, const char *into) {
+    ind__textf(&w->code, "%s{ind_state{", into);
+    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
+        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
+        cg__value(w, cg__inst(w, p)->arg[0]);
+    }
+    ind__textf(&w->code, "}, 1};\n");
+}
+
 /* The state with one element in it: "{v7}" or "{v7, r}". */
 static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
+        cg__combine_element(w, into);
+        return;
+    }
     ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w, scan));
     cg__value(w, cg__inst(w, scan)->arg[0]);
     ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : "};\n");
@@ -3956,6 +3978,15 @@ static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element,
 
 /* The results are what the state called `name` holds. */
 static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
+        w->value[scan] = "";
+        for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+            const ind__inst *inst = cg__inst(w, i);
+            if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+                w->value[i] = cg__member(w, (ind_dtype)inst->dtype, cg__string(w, "%s.state.", name), (int)inst->imm.i);
+        }
+        return;
+    }
     cg__scan_results(w, scan, cg__string(w, "%s.value", name),
                      cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
@@ -3971,12 +4002,56 @@ static bool cg__has_row_values(const ind__writer *w) {
 
 /* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
 static bool cg__scans_only(const ind__writer *w) {
-    return w->scan_stage == 0 && !cg__has_row_values(w) && !cg__combines(w);
+    return w->scan_stage == 0 && !cg__has_row_values(w);
 }
 
 /* SCAN_COLUMN: do threads share rows? */
 static bool cg__scans_team(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
+}
+
+/* The member function that puts o behind the state. */
+static void cg__emit_combine_join(ind__writer *w) {
+    int n = 0, k = 0;
+    cg__need_none(w);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STATE) continue;
+        int which = (int)cg__inst(w, i)->imm.i;
+        w->value[i] =
+            cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
+    }
+    cg__close_needed(w);
+    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
+        ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
+        cg__value(w, cg__inst(w, p)->arg[1]);
+        ind__textf(&w->code, ";\n");
+    }
+    for (k = 0; k < n; k++) ind__textf(&w->code, "x%d = to%d;\n", k, k);
+    cg__end(w);
+}
+
+static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuffle) {
+    int k = 0;
+    ind__textf(&w->code, "%s { return {", head);
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
+        ind__textf(&w->code, "%s%s(0xffffffffu, x%d, n)", k ? ", " : "", shuffle, k);
+    ind__textf(&w->code, "}; }\n");
+}
+
+/* The state of the scan as a type of the kernel. */
+static void cg__emit_combine_state(ind__writer *w) {
+    int k = 0;
+    cg__begin(w, "struct ind_state");
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
+        ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
+    cg__emit_combine_join(w);
+    cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
+    cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
+    cg__end(w);
+    ind__textf(&w->code, ";\n");
 }
 
 /* The row that the thread works on: one per block, warp or thread. */
@@ -4035,14 +4110,6 @@ static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
 static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_join(w, s);
     cg__emit_results(w, s);
-}
-
-/* The sweeps over the row before the only one that has the scan. */
-static void cg__emit_scan_sweeps(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__emit_row_values(w);
-    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
-    cg__begin_scan_sweep(w, &last);
 }
 
 /* Does the sweep compute what the sort at i begins with? */
@@ -4104,15 +4171,17 @@ static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
 static void cg__need_elements_at(ind__writer *w, int level) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__runs_at(w, i, level)) cg__need(w, cg__inst(w, i)->arg[0]);
+        if (cg__runs_at(w, i, level)) cg__need_element(w, i);
     cg__close_needed(w);
 }
 
 /* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
 static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->runs[i]) cg__need(w, cg__inst(w, i)->arg[0]);
+        if (w->runs[i]) cg__need_element(w, i);
     cg__close_needed(w);
     bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
     cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
@@ -4282,8 +4351,6 @@ static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t
 static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
     memset(p->ahead, 0, w->body->num_inst);
     if (cg__sorts_rows(w)) return;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
     for (int level = 1; level <= p->levels; level++) {
         cg__need_elements_at(w, level);
         cg__mark_chunk_loads(w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
@@ -4330,13 +4397,22 @@ static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_
 
 /* ---- a chunk */
 
+static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
+    return cg__inst(w, scan)->flags & IND__INST_EXCLUSIVE;
+}
+
 /* The results of the scans up to a level, at element j of the thread's run in line k. */
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
+    const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i] || w->level[i] > levels) continue;
-        const char *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "%s %s = %s[%s];\n%s.join(%s[k * %d + j]);\n", cg__scan_state(w, i), t,
-                   cg__of_scan(w, "before", i), p->team ? "j" : "k", t, cg__of_scan(w, "s", i), p->run);
+        const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
+        ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
+        if (cg__is_exclusive(w, i))
+            ind__textf(&w->code, "if (%s > 0) %s.join(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step, p->run,
+                       p->team ? p->run : 1);
+        else
+            ind__textf(&w->code, "%s.join(%s[k * %d + j]);\n", t, s, p->run);
         cg__scan_results_of(w, i, t);
     }
 }
@@ -4570,8 +4646,10 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
             if (!cg__runs_at(w, i, level)) continue;
             const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
             cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
+            const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
+            if (cg__is_exclusive(w, i)) ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
             ind__textf(&w->code, "%s.join(%s);\n", state, x);
-            cg__scan_results_of(w, i, state);
+            cg__scan_results_of(w, i, result);
         }
     }
     cg__emit_scanned(w, s);
@@ -4596,6 +4674,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
     const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
     cg__sweep last = cg__scan_sweep(w);
+    if (cg__combines(w)) cg__emit_combine_state(w);
     cg__emit_scan_shared(w, size);
     if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
     cg__emit_scan_position(w);
@@ -4616,180 +4695,6 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
     cg__emit_scan_end(w);
     return IND_OK;
-}
-
-/* ---- scans with a combine function */
-
-/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
-static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
-    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
-}
-
-/* Type that a value of a state is kept in: no shuffle takes less than an int. */
-static const char *cg__member_type(ind_dtype t) {
-    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
-}
-
-static int cg__combine_bytes(const ind__writer *w) {
-    int bytes = 0;
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p))
-        bytes += ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 8 : 4;
-    return bytes;
-}
-
-/* Value k of a state, as a value of the body. */
-static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
-    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
-    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
-    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
-}
-
-/* The member function that puts o behind the state. */
-static void cg__emit_combine_join(ind__writer *w) {
-    int n = 0, k = 0;
-    cg__need_none(w);
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), n++) cg__need(w, cg__inst(w, p)->arg[1]);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STATE) continue;
-        int which = (int)cg__inst(w, i)->imm.i;
-        w->value[i] =
-            cg__member(w, (ind_dtype)cg__inst(w, i)->dtype, which < n ? "" : "o.", which < n ? which : which - n);
-    }
-    cg__close_needed(w);
-    cg__begin(w, "IND_INLINE void join(const ind_state &o)");
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++) {
-        ind__textf(&w->code, "const %s to%d = ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
-        cg__value(w, cg__inst(w, p)->arg[1]);
-        ind__textf(&w->code, ";\n");
-    }
-    for (k = 0; k < n; k++) ind__textf(&w->code, "x%d = to%d;\n", k, k);
-    cg__end(w);
-}
-
-static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuffle) {
-    int k = 0;
-    ind__textf(&w->code, "%s { return {", head);
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
-        ind__textf(&w->code, "%s%s(0xffffffffu, x%d, n)", k ? ", " : "", shuffle, k);
-    ind__textf(&w->code, "}; }\n");
-}
-
-/* The state of the scan as a type of the kernel. */
-static void cg__emit_combine_state(ind__writer *w) {
-    int k = 0;
-    cg__begin(w, "struct ind_state");
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p), k++)
-        ind__textf(&w->code, "%s x%d;\n", cg__member_type((ind_dtype)cg__inst(w, p)->dtype), k);
-    cg__emit_combine_join(w);
-    cg__emit_shuffle(w, "IND_INLINE ind_state up(int n) const", "__shfl_up_sync");
-    cg__emit_shuffle(w, "IND_INLINE ind_state lane(int n) const", "__shfl_sync");
-    cg__end(w);
-    ind__textf(&w->code, ";\n");
-}
-
-/* Marks what the elements need and writes what of it is the same all along the row. */
-static void cg__need_elements(ind__writer *w) {
-    cg__need_none(w);
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
-    cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
-}
-
-/* "into{v1, v2};" */
-static void cg__emit_elements(ind__writer *w, const char *into) {
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    ind__textf(&w->code, "%s{", into);
-    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
-        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
-        cg__value(w, cg__inst(w, p)->arg[0]);
-    }
-    ind__textf(&w->code, "};\n");
-}
-
-/* Writes the stores of the results, which `state` holds. */
-static void cg__emit_combined(ind__writer *w, const char *state) {
-    uint32_t scan = ind__body_scan(w->body);
-    w->value[scan] = "";
-    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
-            w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
-    }
-    cg__sweep last = cg__scan_sweep(w);
-    cg__emit_scanned(w, &last);
-}
-
-/* As cg__emit_scan_rows, without a state that stands for nothing. */
-static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
-    const ind__variant *v = w->variant;
-    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
-    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
-    if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_elements(w);
-    ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
-    ind__textf(&w->code, "ind_state s[%d];\n", n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = ind_state{};\n", type, thread, n);
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit_elements(w, "s[j] = ind_state");
-    cg__end(w);
-    ind__textf(&w->code,
-               "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
-    cg__end(w);
-    ind__textf(
-        &w->code,
-        "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
-        warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    if (exclusive)
-        ind__textf(&w->code, "ind_state t = before;\nif (j > 0) {\n    if (filled)\n        t.join(s[j > 0 ? j - 1 : "
-                             "0]);\n    else\n        t = s[j > 0 ? j - 1 : 0];\n}\n");
-    else
-        ind__textf(&w->code, "ind_state t = s[j];\nif (filled) {\n    t = before;\n    t.join(s[j]);\n}\n");
-    cg__emit_combined(w, "t.");
-    cg__end(w);
-    cg__end(w);
-    cg__emit_scan_end(w);
-}
-
-static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_elements(w);
-    ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
-    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
-    cg__emit_elements(w, "const ind_state x = ");
-    if (exclusive) ind__textf(&w->code, "const ind_state t = s;\n");
-    ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
-    cg__emit_combined(w, exclusive ? "t." : "s.");
-    cg__end(w);
-    cg__emit_scan_end(w);
-}
-
-static ind_status cg__emit_combine(ind__writer *w) {
-    bool exclusive = cg__inst(w, ind__body_scan(w->body))->flags & IND__INST_EXCLUSIVE;
-    cg__emit_combine_state(w);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
-        cg__emit_combine_columns(w, exclusive);
-    } else {
-        cg__use(w, IND__CG_COMBINE);
-        cg__emit_combine_rows(w, exclusive);
-    }
-    return IND_OK;
-}
-
-static ind_status cg__emit_scan(ind__writer *w) {
-    return cg__combines(w) ? cg__emit_combine(w) : cg__emit_scan_kernel(w);
 }
 
 /* ---- sort */
@@ -6294,15 +6199,10 @@ static void cg__choose_reduction(ind__writer *w) {
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
 #define IND__CG_SCAN_WORDS   32   /* registers that a thread has for its part of a row: of 64, with 1024 threads a block */
 
-/* Words that a state takes in registers. */
-static int cg__scan_words(const ind__writer *w, uint32_t scan) {
-    int words = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8 ? 2 : 1;
-    return words + (cg__finds_positions(w, scan) ? w->variant->index_bits / 32 : 0);
-}
-
-/* 4-byte words of a scan's state in memory: ind_scan_words in the prelude. */
+/* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
     bool wide = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8;
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) return cg__combine_words(w);
     if (!cg__finds_positions(w, scan)) return wide ? 2 : 1;
     return wide || w->variant->index_bits == 64 ? 4 : 2;
 }
@@ -6311,7 +6211,7 @@ static int cg__state_words(const ind__writer *w, uint32_t scan) {
 static int cg__scan_states(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i)) words += cg__scan_words(w, i);
+        if (cg__is_scan(w, i)) words += cg__state_words(w, i);
     return words;
 }
 
@@ -6470,22 +6370,6 @@ static void cg__choose_scan_team(ind__writer *w) {
     cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
 }
 
-/* A combine function has no state that stands for nothing, and takes the registers it takes. */
-static void cg__choose_combine_rows(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool wide = cg__combine_bytes(w) > 16; /* a thread has 255 registers */
-    bool few = rows < 2 * w->target->num_sms && !wide;
-    v->per_thread = wide ? 2 : 4;
-    v->strategy = length <= 256 ? IND_STRATEGY_SCAN_WARP : IND_STRATEGY_SCAN_BLOCK;
-    v->rows = v->strategy == IND_STRATEGY_SCAN_WARP ? 4 : 1;
-    v->threads = v->rows > 1 ? 128 : cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
-    if (v->rows > 1)
-        cg__why(w, "rows that a warp scans in a step or two");
-    else
-        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
-}
-
 static void cg__choose_scan(ind__writer *w) {
     ind__variant *v = w->variant;
     cg__analyse(w);
@@ -6505,8 +6389,6 @@ static void cg__choose_scan(ind__writer *w) {
     } else if (column) {
         v->threads = v->rows = 128;
         cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
-    } else if (cg__combines(w)) {
-        cg__choose_combine_rows(w);
     } else {
         int64_t longest = cg__upper_bound(cg__r_numel(w));
         cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
@@ -6857,7 +6739,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
             cg__choose_pointwise(w);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
-                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
+                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
                  : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
                                                                   : cg__emit_pointwise(w);
@@ -6951,8 +6833,8 @@ static int cg__part_shared(const ind__writer *w) {
         bytes = v->threads / 32 * cg__state_bytes(w);
     if (cg__scans_team(w))
         bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
-    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) /* with a combine function once, else in turns */
-        bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
+        bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;
 }
 
