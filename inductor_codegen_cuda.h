@@ -129,6 +129,7 @@ typedef struct ind__variant {
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
+    int group;         /* SCAN_LOOKBACK: blocks of a row after which one finds what comes before the next so many */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -1088,48 +1089,61 @@ typedef struct ind__writer {
       "}\n")                                                                                                           \
     X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
       "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
-      "template <class S> union ind_scan_words {\n"                                                                    \
-      "    S state;\n"                                                                                                 \
-      "    unsigned part[sizeof(S) / 4];\n"                                                                            \
-      "};\n"                                                                                                           \
-      "template <class S> static IND_INLINE void ind_scan_publish(unsigned long long *word, const S &s) {\n"           \
-      "    ind_scan_words<S> u;\n"                                                                                     \
-      "    u.state = s;\n"                                                                                             \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < (int)sizeof(S) / 4; k++) ((volatile unsigned long long *)word)[k] = 1ull << 32 | u.part[k];\n"\
-      "}\n"                                                                                                            \
-      "template <class S> static IND_INLINE S ind_scan_await(const unsigned long long *word) {\n"                      \
-      "    ind_scan_words<S> u;\n"                                                                                     \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < (int)sizeof(S) / 4; k++) {\n"                                                           \
-      "        unsigned long long w;\n"                                                                                \
-      "        do {\n"                                                                                                 \
-      "            w = ((const volatile unsigned long long *)word)[k];\n"                                              \
-      "        } while (w >> 32 == 0);\n"                                                                              \
-      "        u.part[k] = (unsigned)w;\n"                                                                             \
+      "template <class S> struct ind_scan_words {\n"                                                                   \
+      "    static constexpr int N = sizeof(S) / 4;\n"                                                                  \
+      "    unsigned long long word[N];\n"                                                                              \
+      "    static IND_INLINE void publish(unsigned long long *to, const S &s) {\n"                                     \
+      "        union {\n"                                                                                              \
+      "            S state;\n"                                                                                         \
+      "            unsigned part[N];\n"                                                                                \
+      "        } u = {s};\n"                                                                                           \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n"         \
       "    }\n"                                                                                                        \
-      "    return u.state;\n"                                                                                          \
-      "}\n"                                                                                                            \
+      "    // Many are looked at before any is waited for.\n"                                                          \
+      "    IND_INLINE void look(const unsigned long long *from) {\n"                                                   \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n"                \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE S await(const unsigned long long *from) {\n"                                                     \
+      "        union {\n"                                                                                              \
+      "            unsigned part[N];\n"                                                                                \
+      "            S state;\n"                                                                                         \
+      "        } u = {};\n"                                                                                            \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) {\n"                                                                        \
+      "            while (word[k] >> 32 == 0) word[k] = ((const volatile unsigned long long *)from)[k];\n"             \
+      "            u.part[k] = (unsigned)word[k];\n"                                                                   \
+      "        }\n"                                                                                                    \
+      "        return u.state;\n"                                                                                      \
+      "    }\n"                                                                                                        \
+      "};\n"                                                                                                           \
       "// What comes before a tile of its row: tiles come in groups of 32 * N, and the last one of each finds what comes before the next\n"\
       "// group. So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"        \
       "template <int N, class S>\n"                                                                                    \
       "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
-      "    const int lane = threadIdx.x % 32, in = tile % (32 * N);\n"                                                 \
-      "    total += (tile - in) * (long long)(sizeof(S) / 4);\n"                                                       \
-      "    group += tile / (32 * N) * (long long)(sizeof(S) / 4);\n"                                                   \
-      "    if (lane == 0) ind_scan_publish(total + in * (sizeof(S) / 4), all);\n"                                      \
+      "    typedef ind_scan_words<S> words;\n"                                                                         \
+      "    const int lane = threadIdx.x % 32, in = tile % (32 * N), first = lane * N;\n"                               \
+      "    words tiles[N], groups;\n"                                                                                  \
+      "    total += (tile - in) * (long long)words::N;\n"                                                              \
+      "    group += tile / (32 * N) * (long long)words::N;\n"                                                          \
+      "    if (lane == 0) words::publish(total + in * words::N, all);\n"                                               \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++)\n"                                                                              \
+      "        if (first + i < in) tiles[i].look(total + (first + i) * words::N);\n"                                   \
+      "    if (tile >= 32 * N) groups.look(group);\n"                                                                  \
       "    S front = none;\n"                                                                                          \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int i = 0; i < N; i++)\n"                                                                              \
-      "        if (lane * N + i < in) front.join(ind_scan_await<S>(total + (lane * N + i) * (sizeof(S) / 4)));\n"      \
+      "        if (first + i < in) front.join(tiles[i].await(total + (first + i) * words::N));\n"                      \
       "    ind_scan_lanes<32>(front);\n"                                                                               \
       "    const S before = front.lane(31);\n"                                                                         \
-      "    front = tile >= 32 * N ? ind_scan_await<S>(group) : none;\n"                                                \
+      "    front = tile >= 32 * N ? groups.await(group) : none;\n"                                                     \
       "    front.join(before);\n"                                                                                      \
       "    if (lane == 0 && in == 32 * N - 1) {\n"                                                                     \
       "        S next = front;\n"                                                                                      \
       "        next.join(all);\n"                                                                                      \
-      "        ind_scan_publish(group + sizeof(S) / 4, next);\n"                                                       \
+      "        words::publish(group + words::N, next);\n"                                                              \
       "    }\n"                                                                                                        \
       "    return front;\n"                                                                                            \
       "}\n"                                                                                                            \
@@ -4450,13 +4464,10 @@ static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int leve
    that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish without it:
    then it may wait for them. It scans that tile of its row and publishes the total; what comes before the tile is what
    comes before its group of tiles, which the last tile of the group before has published, and the totals of the tiles of
-   the group before it. Groups are so large that one wait for each, about a microsecond, is less than the time in which
-   memory moves a group: 128 tiles of 16 KiB, read and written, are a microsecond at 4 TB/s.
+   the group before it.
 
    Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
    block that looks clears them, so that each launch finds zeros. */
-
-#define IND__CG_SCAN_GROUP 128
 
 /* The row and the tile of the block, and where its row's words are. */
 static void cg__emit_lookback_position(ind__writer *w, const char *size) {
@@ -4469,7 +4480,7 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
                size, chunk - 1 + cg__most_shift(w), chunk);
     ind__textf(&w->code, "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
     ind__textf(&w->code, "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
-               IND__CG_SCAN_GROUP);
+               w->variant->group);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_scan(w, i)) continue;
         const char *totals = cg__of_scan(w, "totals", i), *groups = cg__of_scan(w, "groups", i);
@@ -4497,7 +4508,7 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         if (cg__looks_back(w)) {
-            ind__textf(&w->code, "ind_scan_tile<%d, %d>(%s, %s, %s, %s, %s, tile);\n", warps, IND__CG_SCAN_GROUP / 32,
+            ind__textf(&w->code, "ind_scan_tile<%d, %d>(%s, %s, %s, %s, %s, tile);\n", warps, w->variant->group / 32,
                        cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i),
                        cg__of_scan(w, "totals", i), cg__of_scan(w, "groups", i));
             continue;
@@ -6227,8 +6238,8 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 
 /* Lines that a thread has registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead) {
-    int lines = 8;
-    while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > IND__CG_SCAN_WORDS) lines /= 2;
+    int lines = 16, words = w->shift ? IND__CG_SCAN_WORDS / 2 : IND__CG_SCAN_WORDS; /* what is left out takes some, too */
+    while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
@@ -6295,23 +6306,28 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
 }
 
-/* As many lines a tile as leave each multiprocessor two of them. */
+#define IND__CG_SCAN_GROUPS 128 /* the largest group: 4 tiles to each lane that looks */
+
+/* Tiles so large that each multiprocessor has one, or as its registers allow. One group follows the other, about a
+   microsecond later; so long memory must take to move one, unless there is only one. */
 static void cg__choose_lookback(ind__writer *w) {
     ind__variant *v = w->variant;
     int lines = cg__scan_lines(w, false);
-    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / (2 * w->target->num_sms);
-    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
-    while (lines > 1 && (int64_t)v->threads * lines * v->vector > points) lines /= 2;
+    int64_t length = ind_hint(cg__r_numel(w)), points = ind_hint(cg__p_numel(w)) * length / w->target->num_sms;
+    v->threads = 256; /* of which three fit on a multiprocessor with the 65 to 80 registers that these kernels take */
+    while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
     v->per_thread = lines * v->vector;
-    int64_t chunk = (int64_t)v->threads * v->per_thread, words = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i)) words += cg__state_words(w, i);
+    int64_t chunk = (int64_t)v->threads * v->per_thread, moved = chunk * cg__scan_bytes_moved(w);
+    v->group = 32;
+    while (v->group < IND__CG_SCAN_GROUPS &&
+           (v->group * moved < 1000 * (int64_t)w->target->memory_bytes_per_ns || length <= chunk * IND__CG_SCAN_GROUPS))
+        v->group *= 2;
     ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
     ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
-    ind_expr groups = ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
-    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, words));
+    ind_expr groups = ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, v->group)), ind_int(w->context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
     w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
     cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
     cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
@@ -6342,26 +6358,32 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     }
     bool few = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms;
     v->per_thread = cg__scan_lines(w, true) * run;
-    v->threads = cg__pow2_at_least(ind_hint(cg__r_numel(w)) / v->per_thread, 128, few ? 1024 : 256);
+    v->threads = cg__pow2_at_least(ind_hint(cg__r_numel(w)) / v->per_thread, 128, few ? 512 : 256);
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
-#define IND__CG_SECTOR 32 /* bytes that memory moves at least */
+#define IND__CG_SECTOR      32    /* bytes that memory moves at least */
+#define IND__CG_SCAN_FLIGHT 32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth */
 
-/* Rows beside one another: threads along them, vectors as wide as leave every multiprocessor a block of 32 threads' rows,
+/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads' rows,
    or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along the rows,
-   that a block has 256 threads, whose states all fit into shared memory. */
+   that enough is under way, and their states fit into shared memory. */
 static void cg__choose_scan_team(ind__writer *w) {
     ind__variant *v = w->variant;
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    int lanes = 32, n = 8, bytes = 0;
-    while (n > 1 && rows / (lanes * n) < w->target->num_sms) n /= 2;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
+    int lanes = 32, n = 8, bytes = 0, widest = 0;
+    while (n > 1 && rows / (lanes * n) < most) n /= 2;
     cg__choose_scan_vector(w, w->domain.rank - 1, n);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__loads_chunk(w, i) && ind_dtype_bytes(cg__memory_dtype(w, i)) > bytes)
-            bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-    while (rows / (lanes * v->vector) < w->target->num_sms && lanes / 2 * v->vector * bytes >= IND__CG_SECTOR) lanes /= 2;
-    int lines = cg__scan_lines(w, true), team = cg__pow2_at_least((length + lines - 1) / lines, 1, 256 / lanes);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+        bytes += own;
+        widest = own > widest ? own : widest;
+    }
+    while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR) lanes /= 2;
+    int lines = cg__scan_lines(w, true), line = lanes * lines * v->vector * (bytes ? bytes : 1);
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int team = cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
     while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
     if (team * lanes < 128) lanes = 128 / team;
     v->per_thread = lines * v->vector;
