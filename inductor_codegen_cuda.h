@@ -77,18 +77,18 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
 #define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")               /* one element or vector per thread, grid over P */                        \
-    X(TRANSPOSE, "tiled transpose")         /* 2-D tiles through shared memory where accesses disagree */              \
-    X(ROW_WARP, "row per warp")             /* a row in the registers of a warp, several rows a block */               \
-    X(ROW_BLOCK, "row per block")           /* a row in the registers of a block */                                    \
-    X(ROW_LOOPED, "looped rows")            /* a block walks the row, once per stage */                                \
-    X(COLUMN, "column reduction")           /* threads along the contiguous P dimension, loop over R */                \
-    X(SCAN_WARP, "scan, row per warp")      /* runs of neighbours per lane, joined by shuffles, chunk after chunk */   \
-    X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
-    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */              \
-    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
-    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
+    X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
+    X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
+    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
+    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
+    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
+    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
+    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
+    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
+    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
@@ -3046,8 +3046,8 @@ static bool cg__looks_back(const ind__writer *w) {
 
 static bool cg__scans_rows(const ind__writer *w) {
     ind_strategy s = w->variant->strategy;
-    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN ||
-           cg__sorts_rows(w);
+    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK ||
+           s == IND_STRATEGY_SCAN_COLUMN || cg__sorts_rows(w);
 }
 
 static bool cg__in_registers(const ind__writer *w) {
@@ -4076,8 +4076,10 @@ static void cg__emit_scan_position(ind__writer *w) {
     if (w->domain.rank && v->rows == 1)
         ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
     if (cg__scans_team(w)) {
-        const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector), *size = cg__expr_string(w, cg__r_numel(w));
-        ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + %s) * %d;\n" : "const %s column = %s * %d + %s;\n",
+        const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector),
+                   *size = cg__expr_string(w, cg__r_numel(w));
+        ind__textf(&w->code,
+                   v->vector > 1 ? "const %s column = (%s * %d + %s) * %d;\n" : "const %s column = %s * %d + %s;\n",
                    type, block, v->rows / v->vector, place, v->vector);
         ind__textf(&w->code, "const %s p = column < %s ? column : 0, limit = column < %s ? %s : 0;\n", type,
                    cg__expr_string(w, cg__p_numel(w)), cg__expr_string(w, cg__p_numel(w)), size);
@@ -4222,8 +4224,8 @@ static bool cg__has_scans(const ind__writer *w) {
     return false;
 }
 
-/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other, and
-   a line of a run of neighbours for every lane. */
+/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other,
+   and a line of a run of neighbours for every lane. */
 typedef struct cg__scan_pass {
     const cg__sweep *sweep;
     const char *size;         /* elements of the row that the thread works on */
@@ -4236,7 +4238,8 @@ typedef struct cg__scan_pass {
     const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
 } cg__scan_pass;
 
-/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins. */
+/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins.
+ */
 enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
 /* Places before a row that its first vector may begin at. */
@@ -4284,8 +4287,8 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
     if (states == 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_scan(w, i))
-            ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n", cg__scan_state(w, i),
-                       cg__of_scan(w, "shared", i), states);
+            ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n",
+                       cg__scan_state(w, i), cg__of_scan(w, "shared", i), states);
 }
 
 /* Where in a chunk the thread's first run begins. */
@@ -4361,13 +4364,15 @@ static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t
         if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
 }
 
-/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory. */
+/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory.
+ */
 static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
     memset(p->ahead, 0, w->body->num_inst);
     if (cg__sorts_rows(w)) return;
     for (int level = 1; level <= p->levels; level++) {
         cg__need_elements_at(w, level);
-        cg__mark_chunk_loads(w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
+        cg__mark_chunk_loads(
+            w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
     }
     cg__need_scanned(w, p->sweep);
     cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
@@ -4460,11 +4465,11 @@ static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int leve
 
 /* ---- blocks that share rows
 
-   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an order
-   that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish without it:
-   then it may wait for them. It scans that tile of its row and publishes the total; what comes before the tile is what
-   comes before its group of tiles, which the last tile of the group before has published, and the totals of the tiles of
-   the group before it.
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
+   order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
+   without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
+   tile is what comes before its group of tiles, which the last tile of the group before has published, and the totals
+   of the tiles of the group before it.
 
    Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
    block that looks clears them, so that each launch finds zeros. */
@@ -4478,8 +4483,10 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
                "__shared__ unsigned ticket;\nif (threadIdx.x == 0) ticket = atomicAdd((unsigned *)lookback, 1u);\n"
                "__syncthreads();\nconst unsigned tiles = ((unsigned long long)(%s) + %d) / %d;\n",
                size, chunk - 1 + cg__most_shift(w), chunk);
-    ind__textf(&w->code, "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
-    ind__textf(&w->code, "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
+    ind__textf(&w->code,
+               "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
+    ind__textf(&w->code,
+               "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
                w->variant->group);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_scan(w, i)) continue;
@@ -4493,7 +4500,8 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
 
 /* The block looks no more. The counter's answer is not waited for before the results are stored. */
 static void cg__emit_tile_done(ind__writer *w) {
-    ind__textf(&w->code, "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
+    ind__textf(&w->code,
+               "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
 }
 
 static void cg__emit_tiles_done(ind__writer *w) {
@@ -4658,7 +4666,8 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
             const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
             cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
             const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
-            if (cg__is_exclusive(w, i)) ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
+            if (cg__is_exclusive(w, i))
+                ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
             ind__textf(&w->code, "%s.join(%s);\n", state, x);
             cg__scan_results_of(w, i, result);
         }
@@ -6208,7 +6217,8 @@ static void cg__choose_reduction(ind__writer *w) {
 }
 
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
-#define IND__CG_SCAN_WORDS   32   /* registers that a thread has for its part of a row: of 64, with 1024 threads a block */
+#define IND__CG_SCAN_WORDS   32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block \
+                                 */
 
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
@@ -6226,7 +6236,8 @@ static int cg__scan_states(const ind__writer *w) {
     return words;
 }
 
-/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them. */
+/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them.
+ */
 static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6238,13 +6249,14 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 
 /* Lines that a thread has registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead) {
-    int lines = 16, words = w->shift ? IND__CG_SCAN_WORDS / 2 : IND__CG_SCAN_WORDS; /* what is left out takes some, too */
+    int lines = 16,
+        words = w->shift ? IND__CG_SCAN_WORDS / 2 : IND__CG_SCAN_WORDS; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
-/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as they
-   may be. */
+/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
+   they may be. */
 static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
     while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
     while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
@@ -6263,9 +6275,9 @@ static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
            ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
 }
 
-/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on, whose
-   elements outside the row are left out. One access decides where that is; others whose addresses then are not aligned
-   move one element after the other. */
+/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
+   whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
+   aligned move one element after the other. */
 static void cg__choose_scan_shift(ind__writer *w) {
     int narrowest = 16, widest = 1, n = 1;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6292,9 +6304,10 @@ static int cg__scan_bytes_moved(const ind__writer *w) {
     return bytes;
 }
 
-/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than half
-   as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before takes as
-   long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a whole. */
+/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than
+   half as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before
+   takes as long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a
+   whole. */
 static bool cg__prefers_lookback(const ind__writer *w) {
     const ind_target *t = w->target;
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
@@ -6333,7 +6346,8 @@ static void cg__choose_lookback(ind__writer *w) {
     cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
 }
 
-/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it. */
+/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
+ */
 static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     int run = v->vector, lines = cg__scan_lines(w, false), lanes = 32;
@@ -6363,11 +6377,12 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
 }
 
 #define IND__CG_SECTOR      32    /* bytes that memory moves at least */
-#define IND__CG_SCAN_FLIGHT 32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth */
+#define IND__CG_SCAN_FLIGHT 32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth   \
+                                   */
 
-/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads' rows,
-   or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along the rows,
-   that enough is under way, and their states fit into shared memory. */
+/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
+   rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
+   the rows, that enough is under way, and their states fit into shared memory. */
 static void cg__choose_scan_team(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
@@ -6382,7 +6397,8 @@ static void cg__choose_scan_team(ind__writer *w) {
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR) lanes /= 2;
     int lines = cg__scan_lines(w, true), line = lanes * lines * v->vector * (bytes ? bytes : 1);
     int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
-    int team = cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    int team =
+        cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
     while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
     if (team * lanes < 128) lanes = 128 / team;
@@ -6853,8 +6869,7 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
-    if (cg__scans_team(w))
-        bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
+    if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
         bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;
@@ -6877,7 +6892,8 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) || cg__sorts_rows(w); /* in functions of the prelude */
+    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                 cg__sorts_rows(w); /* in functions of the prelude */
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
@@ -7514,7 +7530,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
             return "arguments are not in the order buffers, sizes, error record, words to look back";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
-        if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) && (!ind__ok(a->size) || !cg__is_declared(a->size)))
+        if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) &&
+            (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
     return NULL;
