@@ -965,18 +965,27 @@ typedef struct ind__writer {
       "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"              \
       "};\n")                                                                                                          \
     X(SCAN_LOG, 0,                                                                                                     \
-      "static IND_INLINE float ind_log1p_exp(float x) { return log1pf(expf(x)); }\n"                                   \
-      "static IND_INLINE double ind_log1p_exp(double x) { return log1p(exp(x)); }\n"                                   \
-      "// log(exp(a) + exp(b)): equal infinities stay, NaN stays.\n"                                                   \
+      "static IND_INLINE float ind_scan_exp(float x) { return expf(x); }\n"                                            \
+      "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n"                                           \
+      "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n"                                             \
+      "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n"                                            \
+      "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n"\
       "template <typename T> struct ind_scan_log {\n"                                                                  \
-      "    T value;\n"                                                                                                 \
+      "    T max, sum;\n"                                                                                              \
+      "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n"                                            \
       "    IND_INLINE void join(const ind_scan_log &o) {\n"                                                            \
-      "        const bool less = value < o.value;\n"                                                                   \
-      "        const T high = less ? o.value : value, low = less ? value : o.value;\n"                                 \
-      "        value = low == high && low - low != T(0) ? low : high + ind_log1p_exp(low - high);\n"                   \
+      "        const bool less = max < o.max;\n"                                                                       \
+      "        const T high = less ? o.max : max, low = less ? max : o.max;\n"                                         \
+      "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n"                                       \
+      "        sum = less ? o.sum + sum * scale : sum + o.sum * scale;\n"                                              \
+      "        max = high;\n"                                                                                          \
       "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_log up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
-      "    IND_INLINE ind_scan_log lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "    IND_INLINE ind_scan_log up(int d) const {\n"                                                                \
+      "        return {__shfl_up_sync(0xffffffffu, max, d), __shfl_up_sync(0xffffffffu, sum, d)};\n"                   \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_log lane(int l) const {\n"                                                              \
+      "        return {__shfl_sync(0xffffffffu, max, l), __shfl_sync(0xffffffffu, sum, l)};\n"                         \
+      "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(SCAN_EXTREME, 0,                                                                                                 \
       "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n"                  \
@@ -3872,7 +3881,7 @@ static const struct {
 } cg__scans[IND_NUM_SCANS] = {
     [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
     [IND_SCAN_PROD] = {IND__CG_SCAN_PROD, "ind_scan_prod", "1"},
-    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u)"},
+    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u), 0"},
     [IND_SCAN_MAX] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
     [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
     [IND_SCAN_COMBINE] = {IND__CG_SCAN_MAYBE, "ind_scan_maybe", ""},
@@ -3888,6 +3897,10 @@ static bool cg__combines(const ind__writer *w) {
 
 static bool cg__finds_positions(const ind__writer *w, uint32_t scan) {
     return ind__scan_results(cg__scan_kind(w, scan)) > 1;
+}
+
+static bool cg__adds_exp(const ind__writer *w, uint32_t scan) {
+    return cg__scan_kind(w, scan) == IND_SCAN_LOGADDEXP;
 }
 
 /* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
@@ -3973,7 +3986,7 @@ static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     }
     ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w, scan));
     cg__value(w, cg__inst(w, scan)->arg[0]);
-    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : "};\n");
+    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : cg__adds_exp(w, scan) ? ", 1};\n" : "};\n");
 }
 
 /* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
@@ -4001,7 +4014,7 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
         }
         return;
     }
-    cg__scan_results(w, scan, cg__string(w, "%s.value", name),
+    cg__scan_results(w, scan, cg__string(w, cg__adds_exp(w, scan) ? "%s.value()" : "%s.value", name),
                      cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
@@ -6224,7 +6237,7 @@ static void cg__choose_reduction(ind__writer *w) {
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
     bool wide = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8;
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) return cg__combine_words(w);
-    if (!cg__finds_positions(w, scan)) return wide ? 2 : 1;
+    if (!cg__finds_positions(w, scan)) return (wide ? 2 : 1) * (cg__adds_exp(w, scan) ? 2 : 1);
     return wide || w->variant->index_bits == 64 ? 4 : 2;
 }
 
