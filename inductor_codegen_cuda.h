@@ -129,7 +129,6 @@ typedef struct ind__variant {
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
-    int group;         /* SCAN_LOOKBACK: blocks of a row after which one finds what comes before the next so many */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -1078,23 +1077,37 @@ typedef struct ind__writer {
       "}\n")                                                                                                           \
     X(SCAN_TEAM, 0,                                                                                                    \
       "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n"\
-      "// before it, carry in front; carry becomes what comes before the next chunk. shared[TEAM * N * LANES], not that of the chunk before.\n"\
-      "template <int LANES, int TEAM, int N, class S> static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[N]) {\n"\
+      "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n"\
+      "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n"                          \
+      "template <int LANES, int TEAM, int N, int ROWS, class S>\n"                                                     \
+      "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n"                               \
       "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n"                                              \
-      "    if (TEAM > 1) {\n"                                                                                          \
+      "    if (TEAM == 1) {\n"                                                                                         \
       "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n"                                  \
-      "        __syncthreads();\n"                                                                                     \
+      "        for (int j = 0; j < N; j++) {\n"                                                                        \
+      "            const S part = s[j];\n"                                                                             \
+      "            s[j] = carry[j];\n"                                                                                 \
+      "            carry[j].join(part);\n"                                                                             \
+      "        }\n"                                                                                                    \
+      "        return;\n"                                                                                              \
       "    }\n"                                                                                                        \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N; j++) {\n"                                                                            \
-      "        S before = carry[j];\n"                                                                                 \
+      "    for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n"                                      \
+      "    __syncthreads();\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < ROWS; k++) {\n"                                                                         \
+      "        const int row = k * LANES * TEAM + threadIdx.x;\n"                                                      \
+      "        if (row >= LANES * N) break;\n"                                                                         \
+      "        _Pragma(\"unroll 4\")\n"                                                                                \
       "        for (int i = 0; i < TEAM; i++) {\n"                                                                     \
-      "            if (i == y) before = carry[j];\n"                                                                   \
-      "            carry[j].join(TEAM > 1 ? shared[(i * N + j) * LANES + x] : s[j]);\n"                                \
+      "            const S part = shared[i * N * LANES + row];\n"                                                      \
+      "            shared[i * N * LANES + row] = carry[k];\n"                                                          \
+      "            carry[k].join(part);\n"                                                                             \
       "        }\n"                                                                                                    \
-      "        s[j] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
+      "    __syncthreads();\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n"                                      \
       "}\n")                                                                                                           \
     X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
       "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
@@ -1109,7 +1122,7 @@ typedef struct ind__writer {
       "        _Pragma(\"unroll\")\n"                                                                                  \
       "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n"         \
       "    }\n"                                                                                                        \
-      "    // Many are looked at before any is waited for.\n"                                                          \
+      "    // All are looked at before any is waited for.\n"                                                           \
       "    IND_INLINE void look(const unsigned long long *from) {\n"                                                   \
       "        _Pragma(\"unroll\")\n"                                                                                  \
       "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n"                \
@@ -1127,29 +1140,25 @@ typedef struct ind__writer {
       "        return u.state;\n"                                                                                      \
       "    }\n"                                                                                                        \
       "};\n"                                                                                                           \
-      "// What comes before a tile of its row: tiles come in groups of 32 * N, and the last one of each finds what comes before the next\n"\
-      "// group. So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"        \
-      "template <int N, class S>\n"                                                                                    \
+      "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
+      "// So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"               \
+      "template <class S>\n"                                                                                           \
       "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
       "    typedef ind_scan_words<S> words;\n"                                                                         \
-      "    const int lane = threadIdx.x % 32, in = tile % (32 * N), first = lane * N;\n"                               \
-      "    words tiles[N], groups;\n"                                                                                  \
-      "    total += (tile - in) * (long long)words::N;\n"                                                              \
-      "    group += tile / (32 * N) * (long long)words::N;\n"                                                          \
-      "    if (lane == 0) words::publish(total + in * words::N, all);\n"                                               \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < N; i++)\n"                                                                              \
-      "        if (first + i < in) tiles[i].look(total + (first + i) * words::N);\n"                                   \
-      "    if (tile >= 32 * N) groups.look(group);\n"                                                                  \
+      "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
+      "    words tiles, groups;\n"                                                                                     \
+      "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
+      "    group += tile / 32 * (long long)words::N;\n"                                                                \
+      "    if (lane == in) words::publish(total, all);\n"                                                              \
+      "    if (lane < in) tiles.look(total);\n"                                                                        \
+      "    if (tile >= 32) groups.look(group);\n"                                                                      \
       "    S front = none;\n"                                                                                          \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < N; i++)\n"                                                                              \
-      "        if (first + i < in) front.join(tiles[i].await(total + (first + i) * words::N));\n"                      \
+      "    if (lane < in) front = tiles.await(total);\n"                                                               \
       "    ind_scan_lanes<32>(front);\n"                                                                               \
       "    const S before = front.lane(31);\n"                                                                         \
-      "    front = tile >= 32 * N ? groups.await(group) : none;\n"                                                     \
+      "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
       "    front.join(before);\n"                                                                                      \
-      "    if (lane == 0 && in == 32 * N - 1) {\n"                                                                     \
+      "    if (lane == 0 && in == 31) {\n"                                                                             \
       "        S next = front;\n"                                                                                      \
       "        next.join(all);\n"                                                                                      \
       "        words::publish(group + words::N, next);\n"                                                              \
@@ -1157,7 +1166,7 @@ typedef struct ind__writer {
       "    return front;\n"                                                                                            \
       "}\n"                                                                                                            \
       "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
-      "template <int WARPS, int N, int K, class S>\n"                                                                  \
+      "template <int WARPS, int K, class S>\n"                                                                         \
       "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
       "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
       "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
@@ -1167,7 +1176,7 @@ typedef struct ind__writer {
       "    ind_scan_lanes<32>(warps);\n"                                                                               \
       "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
       "    if (warp == 0) {\n"                                                                                         \
-      "        const S before = ind_scan_look_back<N>(total, group, tile, warps.lane(WARPS - 1), none);\n"             \
+      "        const S before = ind_scan_look_back(total, group, tile, warps.lane(WARPS - 1), none);\n"                \
       "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
       "    }\n"                                                                                                        \
       "    __syncthreads();\n"                                                                                         \
@@ -4481,11 +4490,14 @@ static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int leve
    Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
    order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
    without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
-   tile is what comes before its group of tiles, which the last tile of the group before has published, and the totals
-   of the tiles of the group before it.
+   tile is what comes before its group of 32 tiles, which the last tile of the group before has published, and the
+   totals of the tiles of the group before it, one for each lane of a warp. (Groups of 64 and 128 were slower on an
+   H200: a tile then waits for more of those that began when it did.)
 
    Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
    block that looks clears them, so that each launch finds zeros. */
+
+#define IND__CG_SCAN_GROUP 32
 
 /* The row and the tile of the block, and where its row's words are. */
 static void cg__emit_lookback_position(ind__writer *w, const char *size) {
@@ -4500,7 +4512,7 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
                "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
     ind__textf(&w->code,
                "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
-               w->variant->group);
+               IND__CG_SCAN_GROUP);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_scan(w, i)) continue;
         const char *totals = cg__of_scan(w, "totals", i), *groups = cg__of_scan(w, "groups", i);
@@ -4529,9 +4541,9 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         if (cg__looks_back(w)) {
-            ind__textf(&w->code, "ind_scan_tile<%d, %d>(%s, %s, %s, %s, %s, tile);\n", warps, w->variant->group / 32,
-                       cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i),
-                       cg__of_scan(w, "totals", i), cg__of_scan(w, "groups", i));
+            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile);\n", warps, cg__of_scan(w, "before", i),
+                       cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i), cg__of_scan(w, "totals", i),
+                       cg__of_scan(w, "groups", i));
             continue;
         }
         const char *shared = cg__of_scan(w, "shared", i);
@@ -4637,13 +4649,14 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
     cg__use(w, p.team ? IND__CG_SCAN_TEAM : IND__CG_SCAN);
     cg__emit_scanned_rows(w, s);
     cg__find_chunk_loads(w, &p);
+    int carried = p.team ? (p.run + p.team - 1) / p.team : 1;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->runs[i]) continue;
         const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
         ind__textf(&w->code, "const %s %s = {%s};\n", state, none, cg__scans[cg__scan_kind(w, i)].none);
         if (p.team)
             ind__textf(&w->code, "%s %s[%d];\n#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s;\n", state,
-                       cg__of_scan(w, "carry", i), p.run, p.run, cg__of_scan(w, "carry", i), none);
+                       cg__of_scan(w, "carry", i), carried, carried, cg__of_scan(w, "carry", i), none);
         else if (!cg__looks_back(w))
             ind__textf(&w->code, "%s %s = %s;\n", state, cg__of_scan(w, "carry", i), none);
     }
@@ -6230,8 +6243,9 @@ static void cg__choose_reduction(ind__writer *w) {
 }
 
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
-#define IND__CG_SCAN_WORDS   32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block \
-                                 */
+#define IND__CG_SCAN_WORDS                                                                                             \
+    32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
+        */
 
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
@@ -6260,10 +6274,10 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     return ahead ? states + loads : states > loads ? states : loads;
 }
 
-/* Lines that a thread has registers for, a power of 2. */
-static int cg__scan_lines(const ind__writer *w, bool ahead) {
-    int lines = 16,
-        words = w->shift ? IND__CG_SCAN_WORDS / 2 : IND__CG_SCAN_WORDS; /* what is left out takes some, too */
+/* Lines that a thread has so many registers for, a power of 2. */
+static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
+    int lines = 16;
+    if (w->shift) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
@@ -6332,27 +6346,21 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
 }
 
-#define IND__CG_SCAN_GROUPS 128 /* the largest group: 4 tiles to each lane that looks */
-
-/* Tiles so large that each multiprocessor has one, or as its registers allow. One group follows the other, about a
-   microsecond later; so long memory must take to move one, unless there is only one. */
+/* Tiles so large that each multiprocessor has one, or as its registers allow. */
 static void cg__choose_lookback(ind__writer *w) {
     ind__variant *v = w->variant;
-    int lines = cg__scan_lines(w, false);
-    int64_t length = ind_hint(cg__r_numel(w)), points = ind_hint(cg__p_numel(w)) * length / w->target->num_sms;
-    v->threads = 256; /* of which three fit on a multiprocessor with the 65 to 80 registers that these kernels take */
+    int lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
+    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / w->target->num_sms;
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
     v->per_thread = lines * v->vector;
-    int64_t chunk = (int64_t)v->threads * v->per_thread, moved = chunk * cg__scan_bytes_moved(w);
-    v->group = 32;
-    while (v->group < IND__CG_SCAN_GROUPS &&
-           (v->group * moved < 1000 * (int64_t)w->target->memory_bytes_per_ns || length <= chunk * IND__CG_SCAN_GROUPS))
-        v->group *= 2;
+    int64_t chunk = (int64_t)v->threads * v->per_thread;
     ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
     ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
-    ind_expr groups = ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, v->group)), ind_int(w->context, 1));
+    ind_expr groups =
+        ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
     ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
     w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
     cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
@@ -6363,7 +6371,7 @@ static void cg__choose_lookback(ind__writer *w) {
  */
 static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
-    int run = v->vector, lines = cg__scan_lines(w, false), lanes = 32;
+    int run = v->vector, lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS), lanes = 32;
     if (longest <= 32 * (int64_t)lines * run) {
         while (lanes > 1 && (int64_t)lanes / 2 * run >= longest) lanes /= 2;
         while (lines > 1 && (int64_t)lanes * (lines / 2) * run >= longest) lines /= 2;
@@ -6384,14 +6392,15 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
         return;
     }
     bool few = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms;
-    v->per_thread = cg__scan_lines(w, true) * run;
+    v->per_thread = cg__scan_lines(w, true, IND__CG_SCAN_WORDS) * run;
     v->threads = cg__pow2_at_least(ind_hint(cg__r_numel(w)) / v->per_thread, 128, few ? 512 : 256);
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
-#define IND__CG_SECTOR      32    /* bytes that memory moves at least */
-#define IND__CG_SCAN_FLIGHT 32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth   \
-                                   */
+#define IND__CG_SECTOR 32 /* bytes that memory moves at least */
+#define IND__CG_SCAN_FLIGHT                                                                                            \
+    32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
+           */
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
@@ -6408,7 +6417,8 @@ static void cg__choose_scan_team(ind__writer *w) {
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR) lanes /= 2;
-    int lines = cg__scan_lines(w, true), line = lanes * lines * v->vector * (bytes ? bytes : 1);
+    int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
+        line = lanes * lines * v->vector * (bytes ? bytes : 1);
     int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
     int team =
         cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
