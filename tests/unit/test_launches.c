@@ -140,6 +140,7 @@ static void test_way(bool dependent) {
         check_run(&w, "replayed", replay_many);
         if (cuda) check_run(&w, "as a child of another graph", run_as_child);
     }
+    for (int i = 0; i < 2 && w.m; i++) ind_module_free(w.m, w.pointer[i]);
     ind_context_destroy(w.c);
 }
 

@@ -120,6 +120,7 @@ static void test_tune(int text, const char *path) {
         CHECK(as_on_host(other, text, packed), "%s", texts[text]);
         ind_context_destroy(other);
     }
+    for (int i = 0; i < 2 && m; i++) ind_module_free(m, pointer[i]);
     ind_context_destroy(c);
 }
 
