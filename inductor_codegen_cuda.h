@@ -77,17 +77,18 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
 #define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")               /* one element or vector per thread, grid over P */                        \
-    X(TRANSPOSE, "tiled transpose")         /* 2-D tiles through shared memory where accesses disagree */              \
-    X(ROW_WARP, "row per warp")             /* a row in the registers of a warp, several rows a block */               \
-    X(ROW_BLOCK, "row per block")           /* a row in the registers of a block */                                    \
-    X(ROW_LOOPED, "looped rows")            /* a block walks the row, once per stage */                                \
-    X(COLUMN, "column reduction")           /* threads along the contiguous P dimension, loop over R */                \
-    X(SCAN_WARP, "scan, row per warp")      /* runs of neighbours per lane, joined by shuffles, chunk after chunk */   \
-    X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
-    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
-    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
+    X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
+    X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
+    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
+    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
+    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
+    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
+    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
+    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
+    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
@@ -100,11 +101,16 @@ typedef enum ind_strategy {
 } ind_strategy;
 
 /* An argument of a kernel, in the order of its parameters. */
-typedef enum ind__arg_kind { IND__ARG_BUFFER, IND__ARG_SIZE, IND__ARG_ERROR } ind__arg_kind;
+typedef enum ind__arg_kind {
+    IND__ARG_BUFFER,
+    IND__ARG_SIZE,
+    IND__ARG_ERROR,
+    IND__ARG_LOOKBACK /* 64-bit words, 0 before and after each launch, through which the blocks of a scan meet */
+} ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
-    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
+    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
     bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
     bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
@@ -239,6 +245,8 @@ typedef struct ind__writer {
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
+    uint32_t shift;    /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
@@ -1041,18 +1049,27 @@ typedef struct ind__writer {
       "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"              \
       "};\n")                                                                                                          \
     X(SCAN_LOG, 0,                                                                                                     \
-      "static IND_INLINE float ind_log1p_exp(float x) { return log1pf(expf(x)); }\n"                                   \
-      "static IND_INLINE double ind_log1p_exp(double x) { return log1p(exp(x)); }\n"                                   \
-      "// log(exp(a) + exp(b)): equal infinities stay, NaN stays.\n"                                                   \
+      "static IND_INLINE float ind_scan_exp(float x) { return expf(x); }\n"                                            \
+      "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n"                                           \
+      "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n"                                             \
+      "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n"                                            \
+      "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n"\
       "template <typename T> struct ind_scan_log {\n"                                                                  \
-      "    T value;\n"                                                                                                 \
+      "    T max, sum;\n"                                                                                              \
+      "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n"                                            \
       "    IND_INLINE void join(const ind_scan_log &o) {\n"                                                            \
-      "        const bool less = value < o.value;\n"                                                                   \
-      "        const T high = less ? o.value : value, low = less ? value : o.value;\n"                                 \
-      "        value = low == high && low - low != T(0) ? low : high + ind_log1p_exp(low - high);\n"                   \
+      "        const bool less = max < o.max;\n"                                                                       \
+      "        const T high = less ? o.max : max, low = less ? max : o.max;\n"                                         \
+      "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n"                                       \
+      "        sum = less ? o.sum + sum * scale : sum + o.sum * scale;\n"                                              \
+      "        max = high;\n"                                                                                          \
       "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_log up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
-      "    IND_INLINE ind_scan_log lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "    IND_INLINE ind_scan_log up(int d) const {\n"                                                                \
+      "        return {__shfl_up_sync(0xffffffffu, max, d), __shfl_up_sync(0xffffffffu, sum, d)};\n"                   \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_log lane(int l) const {\n"                                                              \
+      "        return {__shfl_sync(0xffffffffu, max, l), __shfl_sync(0xffffffffu, sum, l)};\n"                         \
+      "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(SCAN_EXTREME, 0,                                                                                                 \
       "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n"                  \
@@ -1073,82 +1090,204 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(SCAN, 0,                                                                                                         \
-      "// Each lane's state with those of the lanes before it in front.\n"                                             \
-      "template <class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                             \
+      "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n"               \
+      "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                  \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "    for (int d = 1; d < LANES; d *= 2) {\n"                                                                     \
       "        S before = s.up(d);\n"                                                                                  \
       "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "        if (threadIdx.x % LANES >= d) s = before;\n"                                                            \
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
-      "// What comes before this thread's state: carry and the threads in front. carry becomes what comes before the next chunk.\n"\
-      "template <int WARPS, class S> static IND_INLINE S ind_scan_threads(S s, const S &none, S *shared, S &carry) {\n"\
-      "    ind_scan_lanes(s);\n"                                                                                       \
-      "    S before = s.up(1), front = carry;\n"                                                                       \
-      "    if (threadIdx.x % 32 == 0) before = none;\n"                                                                \
+      "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n"\
+      "// what comes before it in the lines. Returns all lines together.\n"                                            \
+      "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n"          \
+      "    S all = none;\n"                                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        ind_scan_lanes<LANES>(s[k]);\n"                                                                         \
+      "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n"              \
+      "        if (threadIdx.x % LANES == 0) before = none;\n"                                                         \
+      "        s[k] = all;\n"                                                                                          \
+      "        s[k].join(before);\n"                                                                                   \
+      "        all.join(line);\n"                                                                                      \
+      "    }\n"                                                                                                        \
+      "    return all;\n"                                                                                              \
+      "}\n"                                                                                                            \
+      "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n"\
+      "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n"\
+      "template <int LANES, int WARPS, int K, class S>\n"                                                              \
+      "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n"                     \
+      "    const S all = ind_scan_lines<LANES>(s, none);\n"                                                            \
+      "    S front = carry;\n"                                                                                         \
       "    if (WARPS > 1) {\n"                                                                                         \
       "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                          \
-      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        if (lane == 0) shared[warp] = all;\n"                                                                   \
       "        __syncthreads();\n"                                                                                     \
       "        S warps = lane < WARPS ? shared[lane] : none;\n"                                                        \
-      "        __syncthreads();\n"                                                                                     \
-      "        ind_scan_lanes(warps);\n"                                                                               \
+      "        ind_scan_lanes<32>(warps);\n"                                                                           \
       "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
       "        if (warp > 0) front.join(previous);\n"                                                                  \
       "        carry.join(warps.lane(WARPS - 1));\n"                                                                   \
       "    } else {\n"                                                                                                 \
-      "        carry.join(s.lane(31));\n"                                                                              \
+      "        carry.join(all);\n"                                                                                     \
       "    }\n"                                                                                                        \
-      "    front.join(before);\n"                                                                                      \
-      "    return front;\n"                                                                                            \
-      "}\n")                                                                                                           \
-    X(COMBINE, 0,                                                                                                      \
-      "// Each lane's state with those of the lanes before it in front.\n"                                             \
-      "template <class S> static IND_INLINE void ind_combine_lanes(S &s) {\n"                                          \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
-      "        S before = s.up(d);\n"                                                                                  \
-      "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        S before = front;\n"                                                                                    \
+      "        before.join(s[k]);\n"                                                                                   \
+      "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(VEC_PART, (uint64_t)1 << IND__CG_VEC,                                                                            \
+      "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n"        \
+      "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n"            \
+      "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n"                  \
       "}\n"                                                                                                            \
-      "// What comes before this thread's state: carry (if filled) and the threads in front. filled becomes whether anything does,\n"\
-      "// carry what comes before the next chunk. No state stands for nothing: what is past the end of a row only meets what is, too.\n"\
-      "template <int WARPS, class S> static IND_INLINE S ind_combine_threads(S s, S *shared, S &carry, bool &filled) {\n"\
-      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
-      "    const bool carries = filled;\n"                                                                             \
-      "    ind_combine_lanes(s);\n"                                                                                    \
-      "    const S before = s.up(1);\n"                                                                                \
-      "    S front = carry, all = s.lane(31);\n"                                                                       \
-      "    if (WARPS > 1) {\n"                                                                                         \
-      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
-      "        __syncthreads();\n"                                                                                     \
-      "        S warps = shared[lane < WARPS ? lane : 0];\n"                                                           \
-      "        __syncthreads();\n"                                                                                     \
-      "        ind_combine_lanes(warps);\n"                                                                            \
-      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
-      "        all = warps.lane(WARPS - 1);\n"                                                                         \
-      "        if (warp > 0) {\n"                                                                                      \
-      "            if (filled)\n"                                                                                      \
-      "                front.join(previous);\n"                                                                        \
-      "            else\n"                                                                                             \
-      "                front = previous;\n"                                                                            \
-      "            filled = true;\n"                                                                                   \
+      "template <int N, typename T, typename I> static IND_INLINE ind_vec<T, N> ind_load_part(const T *p, I r, I n) {\n"\
+      "    if (ind_whole<N>(p, r, n)) return ind_load<N>(p);\n"                                                        \
+      "    ind_vec<T, N> v;\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) v.at[j] = r + j >= 0 && r + j < n ? p[j] : T(0);\n"                             \
+      "    return v;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T *p, const ind_vec<T, N> &v, I r, I n) {\n"\
+      "    if (ind_whole<N>(p, r, n)) {\n"                                                                             \
+      "        ind_store(p, v);\n"                                                                                     \
+      "        return;\n"                                                                                              \
+      "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++)\n"                                                                              \
+      "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n"                                                         \
+      "}\n")                                                                                                           \
+    X(SCAN_TEAM, 0,                                                                                                    \
+      "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n"\
+      "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n"\
+      "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n"                          \
+      "template <int LANES, int TEAM, int N, int ROWS, class S>\n"                                                     \
+      "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n"                               \
+      "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n"                                              \
+      "    if (TEAM == 1) {\n"                                                                                         \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < N; j++) {\n"                                                                        \
+      "            const S part = s[j];\n"                                                                             \
+      "            s[j] = carry[j];\n"                                                                                 \
+      "            carry[j].join(part);\n"                                                                             \
+      "        }\n"                                                                                                    \
+      "        return;\n"                                                                                              \
+      "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n"                                      \
+      "    __syncthreads();\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < ROWS; k++) {\n"                                                                         \
+      "        const int row = k * LANES * TEAM + threadIdx.x;\n"                                                      \
+      "        if (row >= LANES * N) break;\n"                                                                         \
+      "        _Pragma(\"unroll 4\")\n"                                                                                \
+      "        for (int i = 0; i < TEAM; i++) {\n"                                                                     \
+      "            const S part = shared[i * N * LANES + row];\n"                                                      \
+      "            shared[i * N * LANES + row] = carry[k];\n"                                                          \
+      "            carry[k].join(part);\n"                                                                             \
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
-      "    if (carries)\n"                                                                                             \
-      "        carry.join(all);\n"                                                                                     \
-      "    else\n"                                                                                                     \
-      "        carry = all;\n"                                                                                         \
-      "    if (lane == 0) return front;\n"                                                                             \
-      "    if (filled)\n"                                                                                              \
-      "        front.join(before);\n"                                                                                  \
-      "    else\n"                                                                                                     \
-      "        front = before;\n"                                                                                      \
-      "    filled = true;\n"                                                                                           \
-      "    return front;\n"                                                                                            \
+      "    __syncthreads();\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n"                                      \
       "}\n")                                                                                                           \
+    X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
+      "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
+      "template <class S> struct ind_scan_words {\n"                                                                   \
+      "    static constexpr int N = sizeof(S) / 4;\n"                                                                  \
+      "    unsigned long long word[N];\n"                                                                              \
+      "    static IND_INLINE void publish(unsigned long long *to, const S &s) {\n"                                     \
+      "        union {\n"                                                                                              \
+      "            S state;\n"                                                                                         \
+      "            unsigned part[N];\n"                                                                                \
+      "        } u = {s};\n"                                                                                           \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n"         \
+      "    }\n"                                                                                                        \
+      "    // All are looked at before any is waited for.\n"                                                           \
+      "    IND_INLINE void look(const unsigned long long *from) {\n"                                                   \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n"                \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE S await(const unsigned long long *from) {\n"                                                     \
+      "        union {\n"                                                                                              \
+      "            unsigned part[N];\n"                                                                                \
+      "            S state;\n"                                                                                         \
+      "        } u = {};\n"                                                                                            \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) {\n"                                                                        \
+      "            while (word[k] >> 32 == 0) word[k] = ((const volatile unsigned long long *)from)[k];\n"             \
+      "            u.part[k] = (unsigned)word[k];\n"                                                                   \
+      "        }\n"                                                                                                    \
+      "        return u.state;\n"                                                                                      \
+      "    }\n"                                                                                                        \
+      "};\n"                                                                                                           \
+      "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
+      "// So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"               \
+      "template <class S>\n"                                                                                           \
+      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
+      "    typedef ind_scan_words<S> words;\n"                                                                         \
+      "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
+      "    words tiles, groups;\n"                                                                                     \
+      "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
+      "    group += tile / 32 * (long long)words::N;\n"                                                                \
+      "    if (lane == in) words::publish(total, all);\n"                                                              \
+      "    if (lane < in) tiles.look(total);\n"                                                                        \
+      "    if (tile >= 32) groups.look(group);\n"                                                                      \
+      "    S front = none;\n"                                                                                          \
+      "    if (lane < in) front = tiles.await(total);\n"                                                               \
+      "    ind_scan_lanes<32>(front);\n"                                                                               \
+      "    const S before = front.lane(31);\n"                                                                         \
+      "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
+      "    front.join(before);\n"                                                                                      \
+      "    if (lane == 0 && in == 31) {\n"                                                                             \
+      "        S next = front;\n"                                                                                      \
+      "        next.join(all);\n"                                                                                      \
+      "        words::publish(group + words::N, next);\n"                                                              \
+      "    }\n"                                                                                                        \
+      "    return front;\n"                                                                                            \
+      "}\n"                                                                                                            \
+      "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
+      "template <int WARPS, int K, class S>\n"                                                                         \
+      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
+      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
+      "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
+      "    if (lane == 0) shared[warp] = all;\n"                                                                       \
+      "    __syncthreads();\n"                                                                                         \
+      "    S warps = lane < WARPS ? shared[lane] : none;\n"                                                            \
+      "    ind_scan_lanes<32>(warps);\n"                                                                               \
+      "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
+      "    if (warp == 0) {\n"                                                                                         \
+      "        const S before = ind_scan_look_back(total, group, tile, warps.lane(WARPS - 1), none);\n"                \
+      "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "    __syncthreads();\n"                                                                                         \
+      "    S front = shared[WARPS];\n"                                                                                 \
+      "    if (warp > 0) front.join(previous);\n"                                                                      \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        S before = front;\n"                                                                                    \
+      "        before.join(s[k]);\n"                                                                                   \
+      "        s[k] = before;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(SCAN_MAYBE, 0,                                                                                                   \
+      "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n" \
+      "template <class S> struct ind_scan_maybe {\n"                                                                   \
+      "    S state;\n"                                                                                                 \
+      "    int any;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_maybe &o) {\n"                                                          \
+      "        if (any && o.any)\n"                                                                                    \
+      "            state.join(o.state);\n"                                                                             \
+      "        else if (o.any)\n"                                                                                      \
+      "            *this = o;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n" \
+      "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n"\
+      "};\n")                                                                                                          \
     X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
@@ -3354,10 +3493,14 @@ static bool cg__sorts_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
 }
 
+static bool cg__looks_back(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_LOOKBACK;
+}
+
 static bool cg__scans_rows(const ind__writer *w) {
     ind_strategy s = w->variant->strategy;
-    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN ||
-           cg__sorts_rows(w);
+    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK ||
+           s == IND_STRATEGY_SCAN_COLUMN || cg__sorts_rows(w);
 }
 
 static bool cg__in_registers(const ind__writer *w) {
@@ -4235,17 +4378,55 @@ static const struct {
 } cg__scans[IND_NUM_SCANS] = {
     [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
     [IND_SCAN_PROD] = {IND__CG_SCAN_PROD, "ind_scan_prod", "1"},
-    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u)"},
+    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u), 0"},
     [IND_SCAN_MAX] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
     [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+    [IND_SCAN_COMBINE] = {IND__CG_SCAN_MAYBE, "ind_scan_maybe", ""},
 };
 
 static ind_scan cg__scan_kind(const ind__writer *w, uint32_t scan) {
     return (ind_scan)cg__inst(w, scan)->reduction;
 }
 
+static bool cg__combines(const ind__writer *w) {
+    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
+}
+
 static bool cg__finds_positions(const ind__writer *w, uint32_t scan) {
     return ind__scan_results(cg__scan_kind(w, scan)) > 1;
+}
+
+static bool cg__adds_exp(const ind__writer *w, uint32_t scan) {
+    return cg__scan_kind(w, scan) == IND_SCAN_LOGADDEXP;
+}
+
+/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
+    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
+}
+
+/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+static const char *cg__member_type(ind_dtype t) {
+    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+/* 4-byte words of ind_scan_maybe<ind_state>: values of 8 bytes are aligned, and so is the whole. */
+static int cg__combine_words(const ind__writer *w) {
+    int words = 0, wide = 1;
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) {
+        int own = ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 2 : 1;
+        if (own == 2) wide = 2, words += words % 2;
+        words += own;
+    }
+    words += words % wide + 1; /* of the state as a whole */
+    return words + words % wide;
+}
+
+/* Value k of a state, as a value of the body. */
+static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
+    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
+    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
+    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
 }
 
 /* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
@@ -4264,7 +4445,8 @@ static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
     if (cg__finds_positions(w, scan))
         return cg__string(w, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w, scan), cg__int(w),
                           kind == IND_SCAN_MAX ? "true" : "false");
-    return cg__string(w, "%s<%s>", cg__scans[kind].state, cg__scan_type(w, scan));
+    return cg__string(w, "%s<%s>", cg__scans[kind].state,
+                      kind == IND_SCAN_COMBINE ? "ind_state" : cg__scan_type(w, scan));
 }
 
 /* A name of the scan: of one alone as it stands, of several with its number. */
@@ -4274,11 +4456,34 @@ static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) 
     return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
 }
 
+/* Marks what an element of the scan is computed from. */
+static void cg__need_element(ind__writer *w, uint32_t scan) {
+    if (cg__scan_kind(w, scan) != IND_SCAN_COMBINE) {
+        cg__need(w, cg__inst(w, scan)->arg[0]);
+        return;
+    }
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
+}
+
+/* "{ind_state{v1, v2}, 1};" */
+static void cg__combine_element(ind__writer *w, const char *into) {
+    ind__textf(&w->code, "%s{ind_state{", into);
+    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
+        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
+        cg__value(w, cg__inst(w, p)->arg[0]);
+    }
+    ind__textf(&w->code, "}, 1};\n");
+}
+
 /* The state with one element in it: "{v7}" or "{v7, r}". */
 static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
+        cg__combine_element(w, into);
+        return;
+    }
     ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w, scan));
     cg__value(w, cg__inst(w, scan)->arg[0]);
-    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : "};\n");
+    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : cg__adds_exp(w, scan) ? ", 1};\n" : "};\n");
 }
 
 /* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
@@ -4297,33 +4502,17 @@ static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element,
 
 /* The results are what the state called `name` holds. */
 static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
-    cg__scan_results(w, scan, cg__string(w, "%s.value", name),
-                     cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
-}
-
-/* The row that the thread works on: one per block, warp or thread. */
-static void cg__emit_scan_position(ind__writer *w) {
-    const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1;
-    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    if (w->domain.rank && v->rows == 1) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
-    if (v->rows > 1) {
-        const char *own = v->strategy == IND_STRATEGY_SCAN_COLUMN ? "threadIdx.x" : "threadIdx.x / 32";
-        ind__textf(&w->code, "const %s p = %s * %d + %s;\n", type, block, v->rows, own);
-        ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
+        w->value[scan] = "";
+        for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+            const ind__inst *inst = cg__inst(w, i);
+            if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+                w->value[i] = cg__member(w, (ind_dtype)inst->dtype, cg__string(w, "%s.state.", name), (int)inst->imm.i);
+        }
+        return;
     }
-    if (one)
-        w->var[0] = v->rows > 1 ? "p" : "i0";
-    else
-        cg__split_linear(w, "p", 0, w->domain.rank);
-    w->var[w->domain.rank] = "r";
-}
-
-/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
-
-/* The last sweep over the row, in which elements are stored. */
-static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+    cg__scan_results(w, scan, cg__string(w, cg__adds_exp(w, scan) ? "%s.value()" : "%s.value", name),
+                     cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
 /* Is anything stored or reduced per row? */
@@ -4335,300 +4524,14 @@ static bool cg__has_row_values(const ind__writer *w) {
     return false;
 }
 
-/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
-static void cg__emit_row_values(ind__writer *w) {
-    if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
-    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
-        ind__textf(&w->code, "const int lane = 0;\n");
-    else
-        ind__textf(&w->code, "const int lane = %s;\n", block ? "threadIdx.x" : "threadIdx.x % 32");
+/* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
+static bool cg__scans_only(const ind__writer *w) {
+    return w->scan_stage == 0 && !cg__has_row_values(w);
 }
 
-/* What is the same all along the row, and the states of the reductions of this sweep. */
-static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    w->var[w->domain.rank] = "r";
-    if (!cg__has_row_values(w)) return;
-    cg__need_all(w);
-    cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_states(w, s);
-}
-
-static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    cg__emit_join(w, s);
-    cg__emit_results(w, s);
-}
-
-/* The sweeps over the row before the only one that has the scan. */
-static void cg__emit_scan_sweeps(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__emit_row_values(w);
-    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
-    cg__begin_scan_sweep(w, &last);
-}
-
-/* Does the sweep compute what the sort at i begins with? */
-static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
-    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
-}
-
-/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
-static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
-    cg__need_none(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
-        if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
-    }
-    cg__close_needed(w);
-}
-
-static void cg__emit_sort_element(ind__writer *w);
-
-/* Writes that, once the results of the scans have their spelling. */
-static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
-    cg__need_scanned(w, s);
-    cg__emit_chunk_arrays(w, s);
-    cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
-    cg__emit_accumulate(w, s, "r");
-    cg__emit_chunk_adds(w, s);
-    if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
-}
-
-/* What is known of the row behind its last element. */
-static void cg__emit_scan_end(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__end_scan_sweep(w, &last);
-    cg__emit_row_stores(w);
-}
-
-/* ---- sweeps with scans: those of a level need only those of lower ones */
-
-/* Which scans the sweep needs; returns how many levels they have. */
-static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
-    int levels = 0;
-    cg__need_scanned(w, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->runs[i] = w->needed[i] && cg__is_scan(w, i);
-        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
-    }
-    return levels;
-}
-
-static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
-    return w->runs[i] && w->level[i] == level;
-}
-
-/* Marks the elements of the scans of a level. */
-static void cg__need_elements_at(ind__writer *w, int level) {
-    cg__need_none(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__runs_at(w, i, level)) cg__need(w, cg__inst(w, i)->arg[0]);
-    cg__close_needed(w);
-}
-
-/* Writes what of all scans' elements is the same all along the row. */
-static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
-    cg__need_none(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->runs[i]) cg__need(w, cg__inst(w, i)->arg[0]);
-    cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), s->stage);
-}
-
-/* The next pass has to scan again. */
-static void cg__forget_scans(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (w->runs[i] || (inst->op == IND_LOOP_PART && w->runs[inst->arg[0]])) w->value[i] = NULL;
-    }
-}
-
-static int cg__scan_warps(const ind__writer *w) {
-    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
-    return block ? w->variant->threads / 32 : 1;
-}
-
-#define IND__CG_SCAN_RUN 4 /* neighbours that a thread scans by itself */
-
-static int cg__scan_run(const ind__writer *w) {
-    return cg__sorts_rows(w) ? IND__CG_SCAN_RUN : w->variant->per_thread;
-}
-
-/* "const int r = begin + threadIdx.x * 4 + j;" */
-static void cg__emit_run_position(ind__writer *w) {
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", cg__int(w),
-               cg__scan_warps(w) > 1 ? "threadIdx.x" : "(threadIdx.x % 32)", cg__scan_run(w));
-}
-
-/* The results of the scans up to a level, at element j of the thread's run. */
-static void cg__emit_run_results(ind__writer *w, int levels) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i] || w->level[i] > levels) continue;
-        const char *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "%s %s = %s;\n%s.join(%s[j]);\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), t,
-                   cg__of_scan(w, "s", i));
-        cg__scan_results_of(w, i, t);
-    }
-}
-
-/* The scans of one level in one chunk of the row: each thread joins a run of neighbours, then what comes before. */
-static void cg__emit_scan_level(ind__writer *w, const cg__sweep *sweep, int level, const char *size) {
-    int n = cg__scan_run(w), warps = cg__scan_warps(w);
-    uint32_t num = w->body->num_inst;
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            ind__textf(&w->code, "%s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i), n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    cg__emit_run_position(w);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            ind__textf(&w->code, "%s[j] = %s;\n", cg__of_scan(w, "s", i), cg__of_scan(w, "none", i));
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit_run_results(w, level - 1);
-    cg__need_elements_at(w, level);
-    cg__emit(w, IND__CG_ALL_VARS, sweep->stage);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            cg__scan_element(w, i, cg__string(w, "%s[j] = %s", cg__of_scan(w, "s", i), cg__scan_state(w, i)));
-    cg__end(w);
-    ind__textf(&w->code, "if (j > 0) {\n");
-    for (uint32_t i = 1; i < num; i++) {
-        if (!cg__runs_at(w, i, level)) continue;
-        const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[j > 0 ? j - 1 : 0];\n    %s.join(%s[j]);\n    %s[j] = %s;\n",
-                   cg__scan_state(w, i), t, s, t, s, s, t);
-    }
-    ind__textf(&w->code, "}\n");
-    cg__end(w);
-    for (uint32_t i = 1; i < num; i++) {
-        if (!cg__runs_at(w, i, level)) continue;
-        const char *state = cg__scan_state(w, i), *s = cg__of_scan(w, "s", i);
-        ind__textf(&w->code, "const %s %s = ind_scan_threads<%d>(%s[%d], %s, %s, %s);\n", state,
-                   cg__of_scan(w, "before", i), warps, s, n - 1, cg__of_scan(w, "none", i),
-                   warps > 1 ? cg__of_scan(w, "shared", i) : cg__string(w, "(%s *)0", state),
-                   cg__of_scan(w, "carry", i));
-    }
-}
-
-/* A pass over the row, chunk after chunk. */
-static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    int n = cg__scan_run(w), lanes = cg__scan_warps(w) * 32;
-    cg__use(w, IND__CG_SCAN);
-    cg__emit_scanned_rows(w, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i]) continue;
-        const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
-        ind__textf(&w->code, "const %s %s = {%s};\n%s %s = %s;\n", state, none, cg__scans[cg__scan_kind(w, i)].none,
-                   state, cg__of_scan(w, "carry", i), none);
-    }
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, lanes * n);
-    for (int level = 1; level <= levels; level++) cg__emit_scan_level(w, s, level, size);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    cg__emit_run_position(w);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    cg__emit_run_results(w, levels);
-    cg__emit_scanned(w, s);
-    cg__end(w);
-    cg__end(w);
-}
-
-/* A pass in which each thread walks along its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    cg__emit_scanned_rows(w, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->runs[i])
-            ind__textf(&w->code, "%s %s = {%s};\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
-                       cg__scans[cg__scan_kind(w, i)].none);
-    ind__textf(&w->code, "#pragma unroll 4\n");
-    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
-    for (int level = 1; level <= levels; level++) {
-        cg__need_elements_at(w, level);
-        cg__emit(w, IND__CG_ALL_VARS, s->stage);
-        for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (!cg__runs_at(w, i, level)) continue;
-            const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
-            cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
-            ind__textf(&w->code, "%s.join(%s);\n", state, x);
-            cg__scan_results_of(w, i, state);
-        }
-    }
-    cg__emit_scanned(w, s);
-    cg__end(w);
-}
-
-/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
-static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    if (!s->stores) {
-        ind__textf(&w->code, "{\n");
-        w->code.indent++;
-        w->scope++;
-    }
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
-        cg__emit_scan_walk(w, s, levels, size);
-    else
-        cg__emit_scan_chunks(w, s, levels, size);
-    if (!s->stores) cg__end(w);
-    cg__forget_scans(w);
-}
-
-static ind_status cg__emit_scan_kernel(ind__writer *w) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    cg__sweep last = cg__scan_sweep(w);
-    for (uint32_t i = 1; i < w->body->num_inst && cg__scan_warps(w) > 1; i++)
-        if (cg__is_scan(w, i))
-            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
-                       cg__scan_warps(w));
-    cg__emit_scan_position(w);
-    cg__emit_row_values(w);
-    for (int stage = 0; stage < last.stage; stage++) {
-        cg__sweep s = {.stage = stage};
-        int levels = cg__find_runs(w, &s);
-        if (!levels) {
-            cg__emit_sweep(w, &s);
-            continue;
-        }
-        cg__begin_scan_sweep(w, &s);
-        cg__emit_scan_pass(w, &s, levels, size);
-        cg__end_scan_sweep(w, &s);
-    }
-    cg__begin_scan_sweep(w, &last);
-    cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
-    cg__emit_scan_end(w);
-    return IND_OK;
-}
-
-/* ---- scans with a combine function */
-
-static bool cg__combines(const ind__writer *w) {
-    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
-}
-
-/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
-static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
-    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
-}
-
-/* Type that a value of a state is kept in: no shuffle takes less than an int. */
-static const char *cg__member_type(ind_dtype t) {
-    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
-}
-
-static int cg__combine_bytes(const ind__writer *w) {
-    int bytes = 0;
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p))
-        bytes += ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 8 : 4;
-    return bytes;
-}
-
-/* Value k of a state, as a value of the body. */
-static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
-    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
-    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
-    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
+/* SCAN_COLUMN: do threads share rows? */
+static bool cg__scans_team(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
 }
 
 /* The member function that puts o behind the state. */
@@ -4675,108 +4578,657 @@ static void cg__emit_combine_state(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* Marks what the elements need and writes what of it is the same all along the row. */
-static void cg__need_elements(ind__writer *w) {
-    cg__need_none(w);
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
-    cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
-}
-
-/* "into{v1, v2};" */
-static void cg__emit_elements(ind__writer *w, const char *into) {
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    ind__textf(&w->code, "%s{", into);
-    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
-        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
-        cg__value(w, cg__inst(w, p)->arg[0]);
-    }
-    ind__textf(&w->code, "};\n");
-}
-
-/* Writes the stores of the results, which `state` holds. */
-static void cg__emit_combined(ind__writer *w, const char *state) {
-    uint32_t scan = ind__body_scan(w->body);
-    w->value[scan] = "";
-    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
-            w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
-    }
-    cg__sweep last = cg__scan_sweep(w);
-    cg__emit_scanned(w, &last);
-}
-
-/* As cg__emit_scan_rows, without a state that stands for nothing. */
-static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
+/* The row that the thread works on: one per block, warp or thread. */
+static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
-    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
-    if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_elements(w);
-    ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
-    ind__textf(&w->code, "ind_state s[%d];\n", n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = ind_state{};\n", type, thread, n);
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit_elements(w, "s[j] = ind_state");
-    cg__end(w);
-    ind__textf(&w->code,
-               "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
-    cg__end(w);
-    ind__textf(
-        &w->code,
-        "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
-        warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    if (exclusive)
-        ind__textf(&w->code, "ind_state t = before;\nif (j > 0) {\n    if (filled)\n        t.join(s[j > 0 ? j - 1 : "
-                             "0]);\n    else\n        t = s[j > 0 ? j - 1 : 0];\n}\n");
-    else
-        ind__textf(&w->code, "ind_state t = s[j];\nif (filled) {\n    t = before;\n    t.join(s[j]);\n}\n");
-    cg__emit_combined(w, "t.");
-    cg__end(w);
-    cg__end(w);
-    cg__emit_scan_end(w);
-}
-
-static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_elements(w);
-    ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
-    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
-    cg__emit_elements(w, "const ind_state x = ");
-    if (exclusive) ind__textf(&w->code, "const ind_state t = s;\n");
-    ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
-    cg__emit_combined(w, exclusive ? "t." : "s.");
-    cg__end(w);
-    cg__emit_scan_end(w);
-}
-
-static ind_status cg__emit_combine(ind__writer *w) {
-    bool exclusive = cg__inst(w, ind__body_scan(w->body))->flags & IND__INST_EXCLUSIVE;
-    cg__emit_combine_state(w);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
-        cg__emit_combine_columns(w, exclusive);
-    } else {
-        cg__use(w, IND__CG_COMBINE);
-        cg__emit_combine_rows(w, exclusive);
+    bool one = w->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->domain.rank && v->rows == 1)
+        ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
+    if (cg__scans_team(w)) {
+        const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector),
+                   *size = cg__expr_string(w, cg__r_numel(w));
+        ind__textf(&w->code,
+                   v->vector > 1 ? "const %s column = (%s * %d + %s) * %d;\n" : "const %s column = %s * %d + %s;\n",
+                   type, block, v->rows / v->vector, place, v->vector);
+        ind__textf(&w->code, "const %s p = column < %s ? column : 0, limit = column < %s ? %s : 0;\n", type,
+                   cg__expr_string(w, cg__p_numel(w)), cg__expr_string(w, cg__p_numel(w)), size);
+    } else if (v->rows > 1) {
+        ind__textf(&w->code, "const %s p = %s * %d + threadIdx.x", type, block, v->rows);
+        ind__textf(&w->code, v->threads > v->rows ? " / %d;\n" : ";\n", v->threads / v->rows);
+        ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
     }
-    return IND_OK;
+    if (one)
+        w->var[0] = v->rows > 1 ? "p" : "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+    w->var[w->domain.rank] = "r";
 }
 
-static ind_status cg__emit_scan(ind__writer *w) {
-    return cg__combines(w) ? cg__emit_combine(w) : cg__emit_scan_kernel(w);
+/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
+
+/* The last sweep over the row, in which elements are stored. */
+static cg__sweep cg__scan_sweep(const ind__writer *w) {
+    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+}
+
+/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
+static void cg__emit_row_values(ind__writer *w) {
+    if (!cg__has_row_values(w)) return;
+    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+        ind__textf(&w->code, "const int lane = 0;\n");
+    else
+        ind__textf(&w->code, block ? "const int lane = threadIdx.x;\n" : "const int lane = threadIdx.x %% %d;\n",
+                   w->variant->threads / w->variant->rows);
+}
+
+/* What is the same all along the row, and the states of the reductions of this sweep. */
+static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
+    w->var[w->domain.rank] = "r";
+    if (!cg__has_row_values(w)) return;
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__emit_states(w, s);
+}
+
+static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
+    cg__emit_join(w, s);
+    cg__emit_results(w, s);
+}
+
+/* Does the sweep compute what the sort at i begins with? */
+static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
+}
+
+/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
+static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
+        if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
+    }
+    cg__close_needed(w);
+}
+
+static void cg__emit_sort_element(ind__writer *w);
+
+/* Writes that of one element, once the results of the scans have their spelling. */
+static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
+    cg__need_scanned(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
+    cg__emit_accumulate(w, s, "r");
+}
+
+static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+    cg__emit_chunk_arrays(w, s);
+    cg__emit_scanned_element(w, s);
+    cg__emit_chunk_adds(w, s);
+    if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
+}
+
+/* What is known of the row behind its last element. */
+static void cg__emit_scan_end(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__end_scan_sweep(w, &last);
+    cg__emit_row_stores(w);
+}
+
+/* ---- sweeps with scans: those of a level need only those of lower ones */
+
+/* Which scans the sweep needs; returns how many levels they have. */
+static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
+    int levels = 0;
+    cg__need_scanned(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->runs[i] = w->needed[i] && cg__is_scan(w, i);
+        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
+    }
+    return levels;
+}
+
+static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
+    return w->runs[i] && w->level[i] == level;
+}
+
+/* Marks the elements of the scans of a level. */
+static void cg__need_elements_at(ind__writer *w, int level) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__runs_at(w, i, level)) cg__need_element(w, i);
+    cg__close_needed(w);
+}
+
+/* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
+static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
+    cg__need_scanned(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__need_element(w, i);
+    cg__close_needed(w);
+    bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
+    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
+}
+
+/* The next pass has to scan again. */
+static void cg__forget_scans(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (w->runs[i] || (inst->op == IND_LOOP_PART && w->runs[inst->arg[0]])) w->value[i] = NULL;
+    }
+}
+
+static int cg__scan_warps(const ind__writer *w) {
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__looks_back(w) || cg__sorts_rows(w);
+    return block ? w->variant->threads / 32 : 1;
+}
+
+#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
+
+static bool cg__has_scans(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i)) return true;
+    return false;
+}
+
+/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other,
+   and a line of a run of neighbours for every lane. */
+typedef struct cg__scan_pass {
+    const cg__sweep *sweep;
+    const char *size;         /* elements of the row that the thread works on */
+    const char *size_value;   /* the same in the type of indices */
+    int levels;               /* of scans that need one another */
+    int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
+    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
+    bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
+    uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
+    const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
+} cg__scan_pass;
+
+/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins.
+ */
+enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
+
+/* Places before a row that its first vector may begin at. */
+static int cg__most_shift(const ind__writer *w) {
+    return w->shift ? w->variant->vector - 1 : 0;
+}
+
+/* Elements of a row in one chunk. */
+static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
+    if (p->team) return p->team * p->lines;
+    return cg__scan_warps(w) * p->lanes * p->lines * p->run;
+}
+
+static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    const ind__variant *v = w->variant;
+    bool sorts = cg__sorts_rows(w);
+    cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
+    if (sorts) p.run = IND__CG_SORT_RUN;
+    p.lines = sorts ? 1 : v->per_thread / v->vector;
+    if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
+    if (cg__scans_team(w)) {
+        p.lanes = v->rows / v->vector;
+        p.team = v->threads / p.lanes;
+    }
+    int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
+    p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk - cg__most_shift(w);
+    p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    if (p.team) {
+        p.size = "limit";
+        p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
+        p.turn = p.team > 1 && !p.single;
+    }
+    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
+    p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    p.size_value = cg__string(w, "(%s)(%s)", cg__int(w), size);
+    if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
+    if (!p.ahead) cg__fail(w);
+    return p;
+}
+
+/* What the warps of a block exchange: the states of their parts. */
+static void cg__emit_scan_shared(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    int states = p.team > 1 ? w->variant->threads * p.run : cg__scan_warps(w) + cg__looks_back(w);
+    if (states == 1) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i))
+            ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n",
+                       cg__scan_state(w, i), cg__of_scan(w, "shared", i), states);
+}
+
+/* Where in a chunk the thread's first run begins. */
+static void cg__emit_scan_place(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
+    if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    if (w->shift) {
+        w->var[w->domain.rank] = "0";
+        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->shift),
+                   ind_dtype_bytes(cg__memory_dtype(w, w->shift)), p.run);
+        w->var[w->domain.rank] = "r";
+    }
+    ind__textf(&w->code, "const int first = ");
+    if (p.team)
+        ind__textf(&w->code, p.team > 1 ? "threadIdx.x / %d * %d" : "0", p.lanes, p.lines);
+    else if (cg__scan_warps(w) == 1)
+        ind__textf(&w->code, "threadIdx.x %% %d * %d", p.lanes, p.run);
+    else if (p.lines == 1)
+        ind__textf(&w->code, "threadIdx.x * %d", p.run);
+    else
+        ind__textf(&w->code, "threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d", 32 * p.lines * p.run, p.run);
+    ind__textf(&w->code, w->shift ? " - shift;\n" : ";\n");
+    if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
+}
+
+/* Opens the loop over the lines: at r0 a thread's run begins. */
+static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
+    if (p->team) {
+        ind__textf(&w->code, "const %s r = %sfirst + k;\n", cg__int(w), begin);
+        return;
+    }
+    ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
+    w->var[w->domain.rank] = "r0";
+}
+
+/* What is found at base + j, where the rows beside one another are a vector. */
+static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
+    int v = w->domain.rank - 1;
+    if (p->run == 1) return;
+    w->var[v] = back ? p->base : cg__string(w, "(%s + j)", p->base);
+    if (w->linear_name[v]) w->linear_name[v] = back ? "p" : "(p + j)";
+}
+
+static void cg__move_back(ind__writer *w, const cg__scan_pass *p) {
+    if (p->team) cg__move_row(w, p, true);
+}
+
+/* Opens the loop over a run, or over the rows beside one another. */
+static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);
+    if (p->team) {
+        cg__move_row(w, p, false);
+        return;
+    }
+    ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
+    w->var[w->domain.rank] = "r";
+}
+
+/* ---- loads of a chunk */
+
+static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && !w->value[i] &&
+           w->vector[i] == w->variant->vector && !cg__indirect_varies(w, cg__index_of(w, i), w->domain.rank);
+}
+
+static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t mark) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
+}
+
+/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory.
+ */
+static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
+    memset(p->ahead, 0, w->body->num_inst);
+    if (cg__sorts_rows(w)) return;
+    for (int level = 1; level <= p->levels; level++) {
+        cg__need_elements_at(w, level);
+        cg__mark_chunk_loads(
+            w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
+    }
+    cg__need_scanned(w, p->sweep);
+    cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
+}
+
+static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (p->ahead[i] != which) continue;
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (p->run > 1)
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, p->run, i, p->lines);
+        else
+            ind__textf(&w->code, "%s x%u[%d];\n", type, i, p->lines);
+    }
+}
+
+static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
+    if (!any) return;
+    cg__begin_lines(w, p, begin);
+    bool guarded = !w->shift && (!p->exact || !p->single);
+    if (guarded)
+        cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)", p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (p->ahead[i] != which) continue;
+        w->memory[i] = NULL;
+        const char *element = cg__element(w, i);
+        if (w->shift)
+            ind__textf(&w->code, "x%u[k] = ind_load_part<%d>(&%s, r0, %s);\n", i, p->run, element, p->size_value);
+        else if (p->run > 1)
+            ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
+        else
+            ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
+        w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
+        if (p->run > 1) cg__use(w, w->shift ? IND__CG_VEC_PART : IND__CG_VEC);
+    }
+    if (guarded) cg__end(w);
+    cg__end(w);
+}
+
+/* ---- a chunk */
+
+static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
+    return cg__inst(w, scan)->flags & IND__INST_EXCLUSIVE;
+}
+
+/* The results of the scans up to a level, at element j of the thread's run in line k. */
+static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
+    const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->runs[i] || w->level[i] > levels) continue;
+        const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
+        ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
+        if (cg__is_exclusive(w, i))
+            ind__textf(&w->code, "if (%s > 0) %s.join(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step, p->run,
+                       p->team ? p->run : 1);
+        else
+            ind__textf(&w->code, "%s.join(%s[k * %d + j]);\n", t, s, p->run);
+        cg__scan_results_of(w, i, t);
+    }
+}
+
+/* The states s[] of element j of the thread's run in line k, with those of the run before it. */
+static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int level) {
+    uint32_t num = w->body->num_inst;
+    const char *at = cg__string(w, "k * %d + j", p->run);
+    for (uint32_t i = 1; i < num && !p->exact; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
+    if (!p->exact) cg__begin(w, w->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
+    cg__emit_run_results(w, p, level - 1);
+    cg__need_elements_at(w, level);
+    cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            cg__scan_element(w, i, cg__string(w, "%s[%s] = %s", cg__of_scan(w, "s", i), at, cg__scan_state(w, i)));
+    if (!p->exact) cg__end(w);
+    if ((p->team ? p->lines : p->run) == 1) return;
+    const char *step = p->team ? "k" : "j";
+    ind__textf(&w->code, "if (%s > 0) {\n", step);
+    for (uint32_t i = 1; i < num; i++) {
+        if (!cg__runs_at(w, i, level)) continue;
+        const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
+        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+                   cg__scan_state(w, i), t, s, step, at, p->team ? p->run : 1, t, s, at, s, at, t);
+    }
+    ind__textf(&w->code, "}\n");
+}
+
+/* ---- blocks that share rows
+
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
+   order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
+   without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
+   tile is what comes before its group of 32 tiles, which the last tile of the group before has published, and the
+   totals of the tiles of the group before it, one for each lane of a warp. (Groups of 64 and 128 were slower on an
+   H200: a tile then waits for more of those that began when it did.)
+
+   Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
+   block that looks clears them, so that each launch finds zeros. */
+
+#define IND__CG_SCAN_GROUP 32
+
+/* The row and the tile of the block, and where its row's words are. */
+static void cg__emit_lookback_position(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    int chunk = cg__scan_chunk(w, &p);
+    cg__use(w, IND__CG_LOOKBACK);
+    ind__textf(&w->code,
+               "__shared__ unsigned ticket;\nif (threadIdx.x == 0) ticket = atomicAdd((unsigned *)lookback, 1u);\n"
+               "__syncthreads();\nconst unsigned tiles = ((unsigned long long)(%s) + %d) / %d;\n",
+               size, chunk - 1 + cg__most_shift(w), chunk);
+    ind__textf(&w->code,
+               "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
+    ind__textf(&w->code,
+               "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
+               IND__CG_SCAN_GROUP);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_scan(w, i)) continue;
+        const char *totals = cg__of_scan(w, "totals", i), *groups = cg__of_scan(w, "groups", i);
+        const char *words = cg__string(w, "(sizeof(%s) / 4)", cg__scan_state(w, i));
+        ind__textf(&w->code, "unsigned long long *const %s = word + row * per_row * %s;\n", totals, words);
+        ind__textf(&w->code, "unsigned long long *const %s = %s + tiles * %s;\n", groups, totals, words);
+        ind__textf(&w->code, "word += rows * per_row * %s;\n", words);
+    }
+}
+
+/* The block looks no more. The counter's answer is not waited for before the results are stored. */
+static void cg__emit_tile_done(ind__writer *w) {
+    ind__textf(&w->code,
+               "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
+}
+
+static void cg__emit_tiles_done(ind__writer *w) {
+    cg__begin(w, "if (threadIdx.x < 32 && __shfl_sync(0xffffffffu, done, 0) == gridDim.x - 1)");
+    ind__textf(&w->code, "for (long long i = threadIdx.x; i < word - lookback; i += 32) lookback[i] = 0;\n");
+    cg__end(w);
+}
+
+/* What comes before each of the thread's runs. */
+static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
+    int warps = cg__scan_warps(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__runs_at(w, i, level)) continue;
+        if (cg__looks_back(w)) {
+            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile);\n", warps, cg__of_scan(w, "before", i),
+                       cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i), cg__of_scan(w, "totals", i),
+                       cg__of_scan(w, "groups", i));
+            continue;
+        }
+        const char *shared = cg__of_scan(w, "shared", i);
+        if (p->team) {
+            shared = p->team == 1 ? cg__string(w, "(%s *)0", cg__scan_state(w, i))
+                     : p->turn    ? cg__string(w, "%s[turn]", shared)
+                                  : shared;
+            ind__textf(&w->code, "ind_scan_team<%d, %d>(%s, %s, %s);\n", p->lanes, p->team, cg__of_scan(w, "before", i),
+                       shared, cg__of_scan(w, "carry", i));
+            continue;
+        }
+        if (warps == 1) shared = cg__string(w, "(%s *)0", cg__scan_state(w, i));
+        if (p->turn) shared = cg__string(w, "%s[turn]", shared);
+        ind__textf(&w->code, "ind_scan_threads<%d, %d>(%s, %s, %s, %s);\n", p->lanes, warps,
+                   cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), shared, cg__of_scan(w, "carry", i));
+    }
+}
+
+/* The scans of one level in one chunk of the row: each thread joins its runs, then what comes before them. */
+static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int level) {
+    uint32_t num = w->body->num_inst;
+    const char *begin = p->single ? "" : "begin + ";
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s %s[%d], %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
+                       p->lines * p->run, cg__of_scan(w, "before", i), p->team ? p->run : p->lines);
+    cg__begin_lines(w, p, begin);
+    cg__begin_neighbours(w, p);
+    cg__emit_run_states(w, p, level);
+    cg__end(w);
+    cg__move_back(w, p);
+    for (uint32_t i = 1; i < num && !p->team; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s[k] = %s[k * %d + %d];\n", cg__of_scan(w, "before", i), cg__of_scan(w, "s", i),
+                       p->run, p->run - 1);
+    cg__end(w);
+    for (uint32_t i = 1; i < num && p->team; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s[%d + j];\n", p->run,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "s", i), (p->lines - 1) * p->run);
+    if (level == 1 && !p->single && !cg__looks_back(w))
+        cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
+                              cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
+    cg__emit_scan_join(w, p, level);
+}
+
+/* As cg__vector_stores, of what lies in the row. */
+static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "ind_store_part(&%s, y%u, r0, %s);\n", cg__element(w, i), i, p->size_value);
+        cg__use(w, IND__CG_VEC_PART);
+    }
+}
+
+/* What is made of the scans' results in one chunk. */
+static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
+    bool vectors = p->run == w->variant->vector && p->run > 1;
+    cg__begin_lines(w, p, p->single ? "" : "begin + ");
+    if (!p->exact && !w->shift && (vectors || p->team))
+        ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
+    cg__need_scanned(w, p->sweep);
+    if (vectors) cg__emit_chunk_arrays(w, p->sweep);
+    if (vectors) cg__vector_sinks(w);
+    cg__begin_neighbours(w, p);
+    if (w->shift)
+        ind__textf(&w->code, "if (r < 0 || r >= %s) continue;\n", p->size);
+    else if (!p->exact && !vectors && !p->team)
+        ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
+    cg__emit_run_results(w, p, p->levels);
+    if (vectors)
+        cg__emit_scanned_element(w, p->sweep);
+    else
+        cg__emit_scanned(w, p->sweep);
+    cg__end(w);
+    cg__move_back(w, p);
+    if (!p->team) w->var[w->domain.rank] = "r0";
+    if (vectors) cg__emit_chunk_adds(w, p->sweep);
+    if (w->shift)
+        cg__store_parts(w, p);
+    else if (vectors)
+        cg__vector_stores(w);
+    cg__end(w);
+    w->var[w->domain.rank] = "r";
+}
+
+static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
+    const char *begin = p->single ? "" : "begin + ";
+    cg__declare_chunk_loads(w, p, IND__CG_LOADED_FIRST);
+    cg__start_chunk_loads(w, p, IND__CG_LOADED_FIRST, begin);
+    for (int level = 1; level <= p->levels; level++) cg__emit_scan_level(w, p, level);
+    if (p->turn) ind__textf(&w->code, "turn ^= 1;\n");
+    if (cg__looks_back(w)) cg__emit_tile_done(w);
+    cg__emit_scan_results(w, p);
+    if (cg__looks_back(w)) cg__emit_tiles_done(w);
+}
+
+/* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
+static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
+    if (w->failed) return;
+    cg__use(w, p.team ? IND__CG_SCAN_TEAM : IND__CG_SCAN);
+    cg__emit_scanned_rows(w, s);
+    cg__find_chunk_loads(w, &p);
+    int carried = p.team ? (p.run + p.team - 1) / p.team : 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->runs[i]) continue;
+        const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
+        ind__textf(&w->code, "const %s %s = {%s};\n", state, none, cg__scans[cg__scan_kind(w, i)].none);
+        if (p.team)
+            ind__textf(&w->code, "%s %s[%d];\n#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s;\n", state,
+                       cg__of_scan(w, "carry", i), carried, carried, cg__of_scan(w, "carry", i), none);
+        else if (!cg__looks_back(w))
+            ind__textf(&w->code, "%s %s = %s;\n", state, cg__of_scan(w, "carry", i), none);
+    }
+    if (cg__looks_back(w)) {
+        ind__textf(&w->code, "const %s begin = (%s)tile * %d;\n", cg__int(w), cg__int(w), cg__scan_chunk(w, &p));
+    } else if (!p.single) {
+        cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
+        cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size, w->shift ? " + shift" : "",
+                  cg__scan_chunk(w, &p));
+    }
+    cg__emit_scan_chunk(w, &p);
+    if (!p.single && !cg__looks_back(w)) cg__end(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (p.ahead[i]) w->memory[i] = NULL;
+}
+
+/* A pass in which each thread walks along its row. */
+static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    cg__emit_scanned_rows(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i])
+            ind__textf(&w->code, "%s %s = {%s};\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
+                       cg__scans[cg__scan_kind(w, i)].none);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    for (int level = 1; level <= levels; level++) {
+        cg__need_elements_at(w, level);
+        cg__emit(w, IND__CG_ALL_VARS, s->stage);
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!cg__runs_at(w, i, level)) continue;
+            const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
+            cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
+            const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
+            if (cg__is_exclusive(w, i))
+                ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
+            ind__textf(&w->code, "%s.join(%s);\n", state, x);
+            cg__scan_results_of(w, i, result);
+        }
+    }
+    cg__emit_scanned(w, s);
+    cg__end(w);
+}
+
+/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
+static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    if (!s->stores) {
+        ind__textf(&w->code, "{\n");
+        w->code.indent++;
+        w->scope++;
+    }
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
+        cg__emit_scan_walk(w, s, levels, size);
+    else
+        cg__emit_scan_chunks(w, s, levels, size);
+    if (!s->stores) cg__end(w);
+    cg__forget_scans(w);
+}
+
+static ind_status cg__emit_scan_kernel(ind__writer *w) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__sweep last = cg__scan_sweep(w);
+    if (cg__combines(w)) cg__emit_combine_state(w);
+    cg__emit_scan_shared(w, size);
+    if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
+    cg__emit_scan_position(w);
+    cg__emit_scan_place(w, size);
+    cg__emit_row_values(w);
+    for (int stage = 0; stage < last.stage; stage++) {
+        cg__sweep s = {.stage = stage};
+        int levels = cg__find_runs(w, &s);
+        if (!levels) {
+            cg__emit_sweep(w, &s);
+            continue;
+        }
+        cg__begin_scan_sweep(w, &s);
+        cg__emit_scan_pass(w, &s, levels, size);
+        cg__end_scan_sweep(w, &s);
+    }
+    cg__begin_scan_sweep(w, &last);
+    cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
+    cg__emit_scan_end(w);
+    return IND_OK;
 }
 
 /* ---- sort */
@@ -4920,11 +5372,9 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__use(w, IND__CG_SORT);
     ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s %s[%d];\n", type, w->variant->per_thread,
                shared ? "int" : cg__int(w), shared ? "at" : "places", w->variant->per_thread);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i))
-            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
-                       cg__scan_warps(w));
+    cg__emit_scan_shared(w, size);
     cg__emit_scan_position(w);
+    cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->scan_stage; stage++) {
         cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
@@ -6492,15 +6942,193 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_row(w);
 }
 
-#define IND__CG_SCAN_WIDE    16   /* bytes of a state from which on a thread keeps fewer, as it has 255 registers */
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
+#define IND__CG_SCAN_WORDS                                                                                             \
+    32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
+        */
 
-/* 64-bit words that the states of several scans take. */
-static int cg__scan_words(const ind__writer *w) {
+/* 4-byte words of a scan's state: ind_scan_words in the prelude. */
+static int cg__state_words(const ind__writer *w, uint32_t scan) {
+    bool wide = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8;
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) return cg__combine_words(w);
+    if (!cg__finds_positions(w, scan)) return (wide ? 2 : 1) * (cg__adds_exp(w, scan) ? 2 : 1);
+    return wide || w->variant->index_bits == 64 ? 4 : 2;
+}
+
+/* Registers for the states of one element of the row. */
+static int cg__scan_states(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i)) words += cg__combines(w) ? 0 : cg__finds_positions(w, i) ? 2 : 1;
+        if (cg__is_scan(w, i)) words += cg__state_words(w, i);
     return words;
+}
+
+/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them.
+ */
+static double cg__scan_registers(const ind__writer *w, bool ahead) {
+    double states = cg__scan_states(w), loads = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+    }
+    return ahead ? states + loads : states > loads ? states : loads;
+}
+
+/* Lines that a thread has so many registers for, a power of 2. */
+static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
+    int lines = 16;
+    if (w->shift) words /= 2; /* what is left out takes some, too */
+    while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
+    return lines;
+}
+
+/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
+   they may be. */
+static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
+    while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
+    while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
+    if (n == 1) memset(w->vector, 1, w->body->num_inst);
+    w->variant->vector = n;
+}
+
+/* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
+static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    ind_expr stride, base;
+    int64_t one;
+    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
+    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+}
+
+/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
+   whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
+   aligned move one element after the other. */
+static void cg__choose_scan_shift(ind__writer *w) {
+    int narrowest = 16, widest = 1, n = 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__moves_neighbours(w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
+        n *= 2;
+    if (n == 1) w->shift = 0;
+    if (!w->shift) return;
+    w->variant->vector = n;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+}
+
+/* Bytes that are moved for each element of the row. */
+static int cg__scan_bytes_moved(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes;
+}
+
+/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than
+   half as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before
+   takes as long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a
+   whole. */
+static bool cg__prefers_lookback(const ind__writer *w) {
+    const ind_target *t = w->target;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    if (rows < 1 || !cg__scans_only(w)) return false;
+    if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
+    if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
+    double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
+    double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
+    return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
+}
+
+/* Tiles so large that each multiprocessor has one, or as its registers allow. */
+static void cg__choose_lookback(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
+    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / w->target->num_sms;
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
+    while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
+    v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
+    v->rows = 1;
+    v->per_thread = lines * v->vector;
+    int64_t chunk = (int64_t)v->threads * v->per_thread;
+    ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
+    ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
+    ind_expr groups =
+        ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
+    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
+    cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
+    cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
+}
+
+/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
+ */
+static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    int run = v->vector, lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS), lanes = 32;
+    if (longest <= 32 * (int64_t)lines * run) {
+        while (lanes > 1 && (int64_t)lanes / 2 * run >= longest) lanes /= 2;
+        while (lines > 1 && (int64_t)lanes * (lines / 2) * run >= longest) lines /= 2;
+        v->strategy = IND_STRATEGY_SCAN_WARP;
+        v->rows = 128 / lanes;
+        v->threads = 128;
+        v->per_thread = lines * run;
+        cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, lanes);
+        return;
+    }
+    v->strategy = IND_STRATEGY_SCAN_BLOCK;
+    v->rows = 1;
+    if (longest <= 512 * (int64_t)lines * run) {
+        v->per_thread = lines * run;
+        int64_t threads = (longest + v->per_thread - 1) / v->per_thread;
+        v->threads = cg__scans_only(w) ? (int)((threads + 31) / 32 * 32) : cg__pow2_at_least(threads, 64, 512);
+        cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        return;
+    }
+    bool few = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms;
+    v->per_thread = cg__scan_lines(w, true, IND__CG_SCAN_WORDS) * run;
+    v->threads = cg__pow2_at_least(ind_hint(cg__r_numel(w)) / v->per_thread, 128, few ? 512 : 256);
+    cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+}
+
+#define IND__CG_SECTOR 32 /* bytes that memory moves at least */
+#define IND__CG_SCAN_FLIGHT                                                                                            \
+    32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
+           */
+
+/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
+   rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
+   the rows, that enough is under way, and their states fit into shared memory. */
+static void cg__choose_scan_team(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
+    int lanes = 32, n = 8, bytes = 0, widest = 0;
+    while (n > 1 && rows / (lanes * n) < most) n /= 2;
+    cg__choose_scan_vector(w, w->domain.rank - 1, n);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+        bytes += own;
+        widest = own > widest ? own : widest;
+    }
+    while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR) lanes /= 2;
+    int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
+        line = lanes * lines * v->vector * (bytes ? bytes : 1);
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int team =
+        cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
+    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
+    if (team * lanes < 128) lanes = 128 / team;
+    v->per_thread = lines * v->vector;
+    v->rows = lanes * v->vector;
+    v->threads = lanes * team;
+    cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
 }
 
 static void cg__choose_scan(ind__writer *w) {
@@ -6508,31 +7136,29 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool wide = cg__scan_words(w) > 2 || (cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE);
-    bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
+    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__CG_SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
-    v->vector = 1;
-    v->per_thread = column ? 1 : wide ? IND__CG_SCAN_RUN / 2 : IND__CG_SCAN_RUN;
-    v->threads = 128;
-    if (column) {
-        v->strategy = IND_STRATEGY_SCAN_COLUMN;
-        v->rows = 128;
+    v->vector = v->per_thread = 1;
+    memset(w->vector, 1, w->body->num_inst);
+    v->strategy = IND_STRATEGY_SCAN_COLUMN;
+    if (column && cg__scans_only(w)) {
+        cg__choose_scan_team(w);
+    } else if (column) {
+        v->threads = v->rows = 128;
         cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
-    } else if (length <= 64 * IND__CG_SCAN_RUN) {
-        v->strategy = IND_STRATEGY_SCAN_WARP;
-        v->rows = 4;
-        cg__why(w, "rows that a warp scans in a step or two");
     } else {
-        v->strategy = IND_STRATEGY_SCAN_BLOCK;
-        v->rows = 1;
-        bool few = rows < 2 * w->target->num_sms && !wide;
-        v->threads = cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
-        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+        int64_t longest = cg__upper_bound(cg__r_numel(w));
+        cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
+        if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
+        if (cg__prefers_lookback(w)) {
+            cg__choose_lookback(w);
+            return;
+        }
+        cg__choose_scan_rows(w, longest > 0 ? longest + cg__most_shift(w) : 1);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
 }
@@ -6696,7 +7322,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else {
-            ind__textf(t, "unsigned long long *error");
+            ind__textf(t, "unsigned long long *%s", a->kind == IND__ARG_ERROR ? "error" : "lookback");
         }
         ind__textf(t, i < last ? ",\n" : ") {\n");
     }
@@ -6711,13 +7337,20 @@ static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-/* The error record is the last argument. */
-static ind_status cg__pass_error(ind__writer *w) {
-    if (!w->needs_error) return IND_OK;
+static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
     if (!a) return ind__failed(w->context);
-    a->kind = IND__ARG_ERROR;
+    *a = arg;
     return IND_OK;
+}
+
+/* The error record and the words to look back are the last arguments. */
+static ind_status cg__pass_records(ind__writer *w) {
+    ind_status status = IND_OK;
+    if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (!status && ind__ok(w->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    return status;
 }
 
 /* ---- sizes that come from data */
@@ -6838,7 +7471,7 @@ static ind_status cg__assemble(ind__writer *w) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
-    if (cg__pass_error(w)) return ind__failed(w->context);
+    if (cg__pass_records(w)) return ind__failed(w->context);
     if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
@@ -6919,7 +7552,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
-                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
+                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
                  : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
                                                                   : cg__emit_pointwise(w);
@@ -7011,8 +7644,9 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
+    if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
-        bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
+        bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;
 }
 
@@ -7020,18 +7654,22 @@ static int cg__part_shared(const ind__writer *w) {
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
-    ind_status status = cg__pass_error(w);
+    ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions ? "it calls a function of the user" : NULL;
+    part->why_not = w->num_functions       ? "it calls a function of the user"
+                    : ind__ok(w->lookback) ? "its blocks wait for one another"
+                                           : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    part->barrier = part->code && strstr(part->code, "__syncthreads()");
+    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                 cg__sorts_rows(w); /* in functions of the prelude */
+    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
     ind__text_free(&params);
@@ -7866,10 +8504,11 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         if (i && v->arg[i - 1].kind > a->kind && !combo)
-            return "arguments are not in the order buffers, sizes, error record";
+            return "arguments are not in the order buffers, sizes, error record, words to look back";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
-        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
+        if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) &&
+            (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
     return NULL;
@@ -7914,7 +8553,7 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         else if (a->kind == IND__ARG_SIZE)
             ind__text_expr(t, a->size);
         else
-            ind__textf(t, "error record");
+            ind__textf(t, a->kind == IND__ARG_ERROR ? "error record" : "words to look back");
     }
     ind__textf(t, "\n");
 }
@@ -8003,6 +8642,9 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
             ind__text_json(t, p->schedule->program->buffer[a->buffer].name);
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "\"size\": ");
+            cg__print_json_expr(t, a->size);
+        } else if (a->kind == IND__ARG_LOOKBACK) {
+            ind__textf(t, "\"lookback_words\": ");
             cg__print_json_expr(t, a->size);
         } else {
             ind__textf(t, "\"error\": true");

@@ -398,6 +398,10 @@ static void build_scan_block(program *p) {
     scan_along(p, IND_SCAN_MAX, n(p, 64), size_of(p, "S", 1, 1 << 20, 1, 4096), 1);
 }
 
+static void build_scan_lookback(program *p) {
+    scan_along(p, IND_SCAN_SUM, n(p, 2), size_of(p, "S", 1, 1 << 30, 1, 1 << 24), 1);
+}
+
 static void build_scan_columns(program *p) {
     scan_along(p, IND_SCAN_LOGADDEXP, size_of(p, "S", 1, 1 << 20, 1, 64), n(p, 4096), 0);
 }
@@ -447,8 +451,9 @@ static const struct test_case {
     {"column_many", build_column_many, IND_STRATEGY_COLUMN, 1, 1},
     {"column_softmax", build_column_softmax, IND_STRATEGY_ROW_WARP, 1, 1},
     {"full_sum", build_full_sum, IND_STRATEGY_ROW_LOOPED, 4, 1},
-    {"scan_warp", build_scan_warp, IND_STRATEGY_SCAN_WARP, 1, 1},
-    {"scan_block", build_scan_block, IND_STRATEGY_SCAN_BLOCK, 1, 1},
+    {"scan_warp", build_scan_warp, IND_STRATEGY_SCAN_WARP, 4, 1},
+    {"scan_block", build_scan_block, IND_STRATEGY_SCAN_BLOCK, 4, 1},
+    {"scan_lookback", build_scan_lookback, IND_STRATEGY_SCAN_LOOKBACK, 4, 1},
     {"scan_columns", build_scan_columns, IND_STRATEGY_SCAN_COLUMN, 1, 1},
     {"scan_few_columns", build_scan_few_columns, IND_STRATEGY_SCAN_BLOCK, 1, 1},
     {"sort", build_sort, IND_STRATEGY_SORT_SHARED, 1, 1},
