@@ -44,6 +44,13 @@
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
 
+   A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
+   stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
+   cluster.
+
+   How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
+   a variant asks for few and names another way that is built in its place if that build spills (otherwise).
+
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>predict >>arch >>verify >>print
@@ -65,6 +72,7 @@ typedef struct ind_target {
     int num_sms;          /* multiprocessors */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
+    int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
     /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
        Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
@@ -81,17 +89,19 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
 #define IND_STRATEGIES(X)                                                                                              \
-    X(POINTWISE, "pointwise")               /* one element or vector per thread, grid over P */                        \
-    X(TRANSPOSE, "tiled transpose")         /* 2-D tiles through shared memory where accesses disagree */              \
-    X(ROW_WARP, "row per warp")             /* a row in the registers of a warp, several rows a block */               \
-    X(ROW_BLOCK, "row per block")           /* a row in the registers of a block */                                    \
-    X(ROW_LOOPED, "looped rows")            /* a block walks the row, once per stage */                                \
-    X(COLUMN, "column reduction")           /* threads along the contiguous P dimension, loop over R */                \
-    X(SCAN_WARP, "scan, row per warp")      /* runs of neighbours per lane, joined by shuffles, chunk after chunk */   \
-    X(SCAN_BLOCK, "scan, row per block")    /* the same with the warps joined through shared memory */                 \
-    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each walks its row */         \
-    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
-    X(SORT_LONG, "sort in place")           /* the same network where the row is stored, for rows of any length */     \
+    X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
+    X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
+    X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
+    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
+    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
+    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
+    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
+    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
+    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
+    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
@@ -104,11 +114,16 @@ typedef enum ind_strategy {
 } ind_strategy;
 
 /* An argument of a kernel, in the order of its parameters. */
-typedef enum ind__arg_kind { IND__ARG_BUFFER, IND__ARG_SIZE, IND__ARG_ERROR } ind__arg_kind;
+typedef enum ind__arg_kind {
+    IND__ARG_BUFFER,
+    IND__ARG_SIZE,
+    IND__ARG_ERROR,
+    IND__ARG_LOOKBACK /* 64-bit words, 0 before and after each launch, through which the blocks of a scan meet */
+} ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
-    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long */
+    ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
     bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
     bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
     bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
@@ -129,6 +144,13 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
+    /* ROW_STAGED. Blocks, or clusters of them that share a row, stay and take row after row. A row moves to registers
+       when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every sweep reads shared
+       memory. */
+    int cluster, held;
+    bool once;      /* what all rows use is loaded before the first of a block, into registers */
+    int resident;   /* rows in work at once .. */
+    ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -143,6 +165,9 @@ typedef struct ind__variant {
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
+    /* Built in its place if its build needs local memory, and this one's less; or NULL. */
+    struct ind__variant *otherwise;
+    int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -194,6 +219,8 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* ROW_STAGED: the blocks, for `resident` rows in work at once. */
+ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
@@ -225,6 +252,7 @@ typedef struct ind__writer {
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int join;            /* ROW_STAGED: joins of a cluster written so far */
     int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
     uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
@@ -238,6 +266,8 @@ typedef struct ind__writer {
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;                /* variant 0: likely conditions may become guards */
+    int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
+    bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
@@ -248,6 +278,8 @@ typedef struct ind__writer {
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
+    uint32_t shift;    /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
@@ -261,6 +293,7 @@ typedef struct ind__writer {
 #ifndef INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -315,12 +348,11 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
-    X(BOUNDARY, 0, \
+    X(ACROSS, 1ull << IND__CG_VEC, \
       "// Elements from the boundary of N elements at or before p to p.\n" \
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
       "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
-      "}\n") \
-    X(LOAD_ACROSS, 1ull << IND__CG_VEC | 1ull << IND__CG_BOUNDARY, \
+      "}\n" \
       "// N neighbours from p on, wherever that is, out of the vectors between boundaries around them. Reads no more than N\n" \
       "// elements behind them.\n" \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p) {\n" \
@@ -342,8 +374,7 @@ typedef struct ind__writer {
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
       "    return x.made;\n" \
-      "}\n") \
-    X(STORE_ACROSS, 1ull << IND__CG_VEC, \
+      "}\n" \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
       "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n" \
@@ -353,6 +384,19 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n" \
       "    for (int j = 0; j < N; j++) p[j] = v.at[j];\n" \
       "}\n") \
+    X(LOAD_ONCE, 1ull << IND__CG_VEC,                                                                                  \
+      "// What nobody reads again: the first to leave the L2.\n"                                                       \
+      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n"                     \
+      "    if constexpr (sizeof(T) * N == 16) {\n"                                                                     \
+      "        union {\n"                                                                                              \
+      "            uint4 words;\n"                                                                                     \
+      "            ind_vec<T, N> elements;\n"                                                                          \
+      "        } v = {__ldcs((const uint4 *)p)};\n"                                                                    \
+      "        return v.elements;\n"                                                                                   \
+      "    } else {\n"                                                                                                 \
+      "        return ind_load<N>(p);\n"                                                                               \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
     X(MAXMIN, 0,                                                                                                       \
       "// NaN if either is NaN.\n"                                                                                     \
       "template <typename T> static IND_INLINE T ind_max(T a, T b) {\n"                                                \
@@ -628,6 +672,7 @@ typedef struct ind__writer {
       "        ind_word<W, T> next;\n"                                                                                 \
       "        next.whole = old;\n"                                                                                    \
       "        next.value = f(next.value);\n"                                                                          \
+      "        if (next.whole == old) return;\n"                                                                       \
       "        const W seen = atomicCAS(word, old, next.whole);\n"                                                     \
       "        if (seen == old) return;\n"                                                                             \
       "        old = seen;\n"                                                                                          \
@@ -647,6 +692,56 @@ typedef struct ind__writer {
       "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n"                                           \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
+    X(ADD_F32, 1ull << IND__CG_VEC,                                                                                    \
+      "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n"                  \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n"                  \
+      "    if constexpr (N % 4 == 0) {\n"                                                                              \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < N; j += 4)\n"                                                                       \
+      "            asm volatile(\"red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\" :: \"l\"(p + j), \"f\"(v.at[j]),\n" \
+      "                         \"f\"(v.at[j + 1]), \"f\"(v.at[j + 2]), \"f\"(v.at[j + 3]) : \"memory\");\n"           \
+      "    } else {\n"                                                                                                 \
+      "        asm volatile(\"red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};\" :: \"l\"(p), \"f\"(v.at[0]), \"f\"(v.at[1]) : \"memory\");\n" \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(ADD_F16, 1ull << IND__CG_VEC,                                                                                    \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int N> static IND_INLINE void ind_add_f16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned w[N / 2];\n"                                                                                       \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n"                    \
+      "    if constexpr (N == 8)\n"                                                                                    \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n" \
+      "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n"                                                 \
+      "    else if constexpr (N == 4)\n"                                                                               \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n" \
+      "    else\n"                                                                                                     \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n" \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_add_f16(unsigned short *p, unsigned short v) {\n"                                    \
+      "    asm volatile(\"red.relaxed.gpu.global.add.noftz.f16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"     \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(ADD_BF16, 1ull << IND__CG_VEC,                                                                                   \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int N> static IND_INLINE void ind_add_bf16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned w[N / 2];\n"                                                                                       \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n"                    \
+      "    if constexpr (N == 8)\n"                                                                                    \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n" \
+      "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n"                                                 \
+      "    else if constexpr (N == 4)\n"                                                                               \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n" \
+      "    else\n"                                                                                                     \
+      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n" \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_add_bf16(unsigned short *p, unsigned short v) {\n"                                   \
+      "    asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"    \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(SUM, 0,                                                                                                          \
       "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n" \
       "template <typename T> struct ind_sum {\n"                                                                       \
@@ -772,6 +867,46 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
       "    return s;\n"                                                                                                \
+      "}\n")                                                                                                           \
+    X(CLUSTER, 0,                                                                                                      \
+      "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
+      "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n"        \
+      "static IND_INLINE unsigned ind_shared_address(const void *p) {\n"                                               \
+      "    return (unsigned)__cvta_generic_to_shared(p);\n"                                                            \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_begin(unsigned long long *barrier, int count) {\n"                           \
+      "    if (threadIdx.x == 0)\n"                                                                                    \
+      "        for (int i = 0; i < count; i++)\n"                                                                      \
+      "            asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(ind_shared_address(barrier + i)) : \"memory\");\n" \
+      "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"                                   \
+      "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n"                                        \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_begun(void) {\n"                                                             \
+      "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n"                                          \
+      "}\n"                                                                                                            \
+      "template <class S>\n"                                                                                           \
+      "static IND_INLINE void ind_cluster_send(S *at, unsigned long long *barrier, int block, const S &s) {\n"         \
+      "    unsigned to, signal;\n" \
+      "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(to) : \"r\"(ind_shared_address(at)), \"r\"(block));\n" \
+      "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(signal) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n" \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < (int)(sizeof(S) / 4); i++)\n"                                                           \
+      "        asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];\"\n"           \
+      "                     :: \"r\"(to + 4 * i), \"r\"(reinterpret_cast<const unsigned *>(&s)[i]), \"r\"(signal) : \"memory\");\n"                      \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_expect(unsigned long long *barrier, int bytes) {\n"                          \
+      "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"                                  \
+      "                 :: \"r\"(ind_shared_address(barrier)), \"r\"(bytes) : \"memory\");\n"                          \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_wait(unsigned long long *barrier, int phase) {\n"                            \
+      "    unsigned done;\n"                                                                                           \
+      "    do\n"                                                                                                       \
+      "        asm volatile(\"{\\n\"\n"                                                                                \
+      "                     \".reg .pred p;\\n\"\n"                                                                    \
+      "                     \"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\\n\"\n"            \
+      "                     \"selp.u32 %0, 1, 0, p;\\n\"\n"                                                            \
+      "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n"  \
+      "    while (!done);\n"                                                                                           \
       "}\n")                                                                                                           \
     X(CP_ASYNC, 0,                                                                                                     \
       "#ifndef IND_EMULATION\n"                                                                                        \
@@ -1023,18 +1158,27 @@ typedef struct ind__writer {
       "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"              \
       "};\n")                                                                                                          \
     X(SCAN_LOG, 0,                                                                                                     \
-      "static IND_INLINE float ind_log1p_exp(float x) { return log1pf(expf(x)); }\n"                                   \
-      "static IND_INLINE double ind_log1p_exp(double x) { return log1p(exp(x)); }\n"                                   \
-      "// log(exp(a) + exp(b)): equal infinities stay, NaN stays.\n"                                                   \
+      "static IND_INLINE float ind_scan_exp(float x) { return expf(x); }\n"                                            \
+      "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n"                                           \
+      "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n"                                             \
+      "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n"                                            \
+      "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n"\
       "template <typename T> struct ind_scan_log {\n"                                                                  \
-      "    T value;\n"                                                                                                 \
+      "    T max, sum;\n"                                                                                              \
+      "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n"                                            \
       "    IND_INLINE void join(const ind_scan_log &o) {\n"                                                            \
-      "        const bool less = value < o.value;\n"                                                                   \
-      "        const T high = less ? o.value : value, low = less ? value : o.value;\n"                                 \
-      "        value = low == high && low - low != T(0) ? low : high + ind_log1p_exp(low - high);\n"                   \
+      "        const bool less = max < o.max;\n"                                                                       \
+      "        const T high = less ? o.max : max, low = less ? max : o.max;\n"                                         \
+      "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n"                                       \
+      "        sum = less ? o.sum + sum * scale : sum + o.sum * scale;\n"                                              \
+      "        max = high;\n"                                                                                          \
       "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_log up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
-      "    IND_INLINE ind_scan_log lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
+      "    IND_INLINE ind_scan_log up(int d) const {\n"                                                                \
+      "        return {__shfl_up_sync(0xffffffffu, max, d), __shfl_up_sync(0xffffffffu, sum, d)};\n"                   \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_log lane(int l) const {\n"                                                              \
+      "        return {__shfl_sync(0xffffffffu, max, l), __shfl_sync(0xffffffffu, sum, l)};\n"                         \
+      "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(SCAN_EXTREME, 0,                                                                                                 \
       "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n"                  \
@@ -1055,82 +1199,204 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n")                                                                                                          \
     X(SCAN, 0,                                                                                                         \
-      "// Each lane's state with those of the lanes before it in front.\n"                                             \
-      "template <class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                             \
+      "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n"               \
+      "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                  \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
+      "    for (int d = 1; d < LANES; d *= 2) {\n"                                                                     \
       "        S before = s.up(d);\n"                                                                                  \
       "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "        if (threadIdx.x % LANES >= d) s = before;\n"                                                            \
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
-      "// What comes before this thread's state: carry and the threads in front. carry becomes what comes before the next chunk.\n"\
-      "template <int WARPS, class S> static IND_INLINE S ind_scan_threads(S s, const S &none, S *shared, S &carry) {\n"\
-      "    ind_scan_lanes(s);\n"                                                                                       \
-      "    S before = s.up(1), front = carry;\n"                                                                       \
-      "    if (threadIdx.x % 32 == 0) before = none;\n"                                                                \
+      "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n"\
+      "// what comes before it in the lines. Returns all lines together.\n"                                            \
+      "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n"          \
+      "    S all = none;\n"                                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        ind_scan_lanes<LANES>(s[k]);\n"                                                                         \
+      "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n"              \
+      "        if (threadIdx.x % LANES == 0) before = none;\n"                                                         \
+      "        s[k] = all;\n"                                                                                          \
+      "        s[k].join(before);\n"                                                                                   \
+      "        all.join(line);\n"                                                                                      \
+      "    }\n"                                                                                                        \
+      "    return all;\n"                                                                                              \
+      "}\n"                                                                                                            \
+      "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n"\
+      "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n"\
+      "template <int LANES, int WARPS, int K, class S>\n"                                                              \
+      "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n"                     \
+      "    const S all = ind_scan_lines<LANES>(s, none);\n"                                                            \
+      "    S front = carry;\n"                                                                                         \
       "    if (WARPS > 1) {\n"                                                                                         \
       "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                          \
-      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
+      "        if (lane == 0) shared[warp] = all;\n"                                                                   \
       "        __syncthreads();\n"                                                                                     \
       "        S warps = lane < WARPS ? shared[lane] : none;\n"                                                        \
-      "        __syncthreads();\n"                                                                                     \
-      "        ind_scan_lanes(warps);\n"                                                                               \
+      "        ind_scan_lanes<32>(warps);\n"                                                                           \
       "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
       "        if (warp > 0) front.join(previous);\n"                                                                  \
       "        carry.join(warps.lane(WARPS - 1));\n"                                                                   \
       "    } else {\n"                                                                                                 \
-      "        carry.join(s.lane(31));\n"                                                                              \
+      "        carry.join(all);\n"                                                                                     \
       "    }\n"                                                                                                        \
-      "    front.join(before);\n"                                                                                      \
-      "    return front;\n"                                                                                            \
-      "}\n")                                                                                                           \
-    X(COMBINE, 0,                                                                                                      \
-      "// Each lane's state with those of the lanes before it in front.\n"                                             \
-      "template <class S> static IND_INLINE void ind_combine_lanes(S &s) {\n"                                          \
       "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < 32; d *= 2) {\n"                                                                        \
-      "        S before = s.up(d);\n"                                                                                  \
-      "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % 32 >= d) s = before;\n"                                                               \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        S before = front;\n"                                                                                    \
+      "        before.join(s[k]);\n"                                                                                   \
+      "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(VEC_PART, (uint64_t)1 << IND__CG_VEC,                                                                            \
+      "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n"        \
+      "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n"            \
+      "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n"                  \
       "}\n"                                                                                                            \
-      "// What comes before this thread's state: carry (if filled) and the threads in front. filled becomes whether anything does,\n"\
-      "// carry what comes before the next chunk. No state stands for nothing: what is past the end of a row only meets what is, too.\n"\
-      "template <int WARPS, class S> static IND_INLINE S ind_combine_threads(S s, S *shared, S &carry, bool &filled) {\n"\
-      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
-      "    const bool carries = filled;\n"                                                                             \
-      "    ind_combine_lanes(s);\n"                                                                                    \
-      "    const S before = s.up(1);\n"                                                                                \
-      "    S front = carry, all = s.lane(31);\n"                                                                       \
-      "    if (WARPS > 1) {\n"                                                                                         \
-      "        if (lane == 31) shared[warp] = s;\n"                                                                    \
-      "        __syncthreads();\n"                                                                                     \
-      "        S warps = shared[lane < WARPS ? lane : 0];\n"                                                           \
-      "        __syncthreads();\n"                                                                                     \
-      "        ind_combine_lanes(warps);\n"                                                                            \
-      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
-      "        all = warps.lane(WARPS - 1);\n"                                                                         \
-      "        if (warp > 0) {\n"                                                                                      \
-      "            if (filled)\n"                                                                                      \
-      "                front.join(previous);\n"                                                                        \
-      "            else\n"                                                                                             \
-      "                front = previous;\n"                                                                            \
-      "            filled = true;\n"                                                                                   \
+      "template <int N, typename T, typename I> static IND_INLINE ind_vec<T, N> ind_load_part(const T *p, I r, I n) {\n"\
+      "    if (ind_whole<N>(p, r, n)) return ind_load<N>(p);\n"                                                        \
+      "    ind_vec<T, N> v;\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) v.at[j] = r + j >= 0 && r + j < n ? p[j] : T(0);\n"                             \
+      "    return v;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T *p, const ind_vec<T, N> &v, I r, I n) {\n"\
+      "    if (ind_whole<N>(p, r, n)) {\n"                                                                             \
+      "        ind_store(p, v);\n"                                                                                     \
+      "        return;\n"                                                                                              \
+      "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++)\n"                                                                              \
+      "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n"                                                         \
+      "}\n")                                                                                                           \
+    X(SCAN_TEAM, 0,                                                                                                    \
+      "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n"\
+      "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n"\
+      "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n"                          \
+      "template <int LANES, int TEAM, int N, int ROWS, class S>\n"                                                     \
+      "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n"                               \
+      "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n"                                              \
+      "    if (TEAM == 1) {\n"                                                                                         \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int j = 0; j < N; j++) {\n"                                                                        \
+      "            const S part = s[j];\n"                                                                             \
+      "            s[j] = carry[j];\n"                                                                                 \
+      "            carry[j].join(part);\n"                                                                             \
+      "        }\n"                                                                                                    \
+      "        return;\n"                                                                                              \
+      "    }\n"                                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n"                                      \
+      "    __syncthreads();\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < ROWS; k++) {\n"                                                                         \
+      "        const int row = k * LANES * TEAM + threadIdx.x;\n"                                                      \
+      "        if (row >= LANES * N) break;\n"                                                                         \
+      "        _Pragma(\"unroll 4\")\n"                                                                                \
+      "        for (int i = 0; i < TEAM; i++) {\n"                                                                     \
+      "            const S part = shared[i * N * LANES + row];\n"                                                      \
+      "            shared[i * N * LANES + row] = carry[k];\n"                                                          \
+      "            carry[k].join(part);\n"                                                                             \
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
-      "    if (carries)\n"                                                                                             \
-      "        carry.join(all);\n"                                                                                     \
-      "    else\n"                                                                                                     \
-      "        carry = all;\n"                                                                                         \
-      "    if (lane == 0) return front;\n"                                                                             \
-      "    if (filled)\n"                                                                                              \
-      "        front.join(before);\n"                                                                                  \
-      "    else\n"                                                                                                     \
-      "        front = before;\n"                                                                                      \
-      "    filled = true;\n"                                                                                           \
-      "    return front;\n"                                                                                            \
+      "    __syncthreads();\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n"                                      \
       "}\n")                                                                                                           \
+    X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
+      "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
+      "template <class S> struct ind_scan_words {\n"                                                                   \
+      "    static constexpr int N = sizeof(S) / 4;\n"                                                                  \
+      "    unsigned long long word[N];\n"                                                                              \
+      "    static IND_INLINE void publish(unsigned long long *to, const S &s) {\n"                                     \
+      "        union {\n"                                                                                              \
+      "            S state;\n"                                                                                         \
+      "            unsigned part[N];\n"                                                                                \
+      "        } u = {s};\n"                                                                                           \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n"         \
+      "    }\n"                                                                                                        \
+      "    // All are looked at before any is waited for.\n"                                                           \
+      "    IND_INLINE void look(const unsigned long long *from) {\n"                                                   \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n"                \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE S await(const unsigned long long *from) {\n"                                                     \
+      "        union {\n"                                                                                              \
+      "            unsigned part[N];\n"                                                                                \
+      "            S state;\n"                                                                                         \
+      "        } u = {};\n"                                                                                            \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int k = 0; k < N; k++) {\n"                                                                        \
+      "            while (word[k] >> 32 == 0) word[k] = ((const volatile unsigned long long *)from)[k];\n"             \
+      "            u.part[k] = (unsigned)word[k];\n"                                                                   \
+      "        }\n"                                                                                                    \
+      "        return u.state;\n"                                                                                      \
+      "    }\n"                                                                                                        \
+      "};\n"                                                                                                           \
+      "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
+      "// So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"               \
+      "template <class S>\n"                                                                                           \
+      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
+      "    typedef ind_scan_words<S> words;\n"                                                                         \
+      "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
+      "    words tiles, groups;\n"                                                                                     \
+      "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
+      "    group += tile / 32 * (long long)words::N;\n"                                                                \
+      "    if (lane == in) words::publish(total, all);\n"                                                              \
+      "    if (lane < in) tiles.look(total);\n"                                                                        \
+      "    if (tile >= 32) groups.look(group);\n"                                                                      \
+      "    S front = none;\n"                                                                                          \
+      "    if (lane < in) front = tiles.await(total);\n"                                                               \
+      "    ind_scan_lanes<32>(front);\n"                                                                               \
+      "    const S before = front.lane(31);\n"                                                                         \
+      "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
+      "    front.join(before);\n"                                                                                      \
+      "    if (lane == 0 && in == 31) {\n"                                                                             \
+      "        S next = front;\n"                                                                                      \
+      "        next.join(all);\n"                                                                                      \
+      "        words::publish(group + words::N, next);\n"                                                              \
+      "    }\n"                                                                                                        \
+      "    return front;\n"                                                                                            \
+      "}\n"                                                                                                            \
+      "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
+      "template <int WARPS, int K, class S>\n"                                                                         \
+      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
+      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
+      "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
+      "    if (lane == 0) shared[warp] = all;\n"                                                                       \
+      "    __syncthreads();\n"                                                                                         \
+      "    S warps = lane < WARPS ? shared[lane] : none;\n"                                                            \
+      "    ind_scan_lanes<32>(warps);\n"                                                                               \
+      "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
+      "    if (warp == 0) {\n"                                                                                         \
+      "        const S before = ind_scan_look_back(total, group, tile, warps.lane(WARPS - 1), none);\n"                \
+      "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
+      "    }\n"                                                                                                        \
+      "    __syncthreads();\n"                                                                                         \
+      "    S front = shared[WARPS];\n"                                                                                 \
+      "    if (warp > 0) front.join(previous);\n"                                                                      \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int k = 0; k < K; k++) {\n"                                                                            \
+      "        S before = front;\n"                                                                                    \
+      "        before.join(s[k]);\n"                                                                                   \
+      "        s[k] = before;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "}\n")                                                                                                           \
+    X(SCAN_MAYBE, 0,                                                                                                   \
+      "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n" \
+      "template <class S> struct ind_scan_maybe {\n"                                                                   \
+      "    S state;\n"                                                                                                 \
+      "    int any;\n"                                                                                                 \
+      "    IND_INLINE void join(const ind_scan_maybe &o) {\n"                                                          \
+      "        if (any && o.any)\n"                                                                                    \
+      "            state.join(o.state);\n"                                                                             \
+      "        else if (o.any)\n"                                                                                      \
+      "            *this = o;\n"                                                                                       \
+      "    }\n"                                                                                                        \
+      "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n" \
+      "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n"\
+      "};\n")                                                                                                          \
     X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
@@ -1741,10 +2007,54 @@ static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
+/* Sums in memory with instructions for one element and for up to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70
+   on, bf16 from sm_90, several elements from sm_90): the prelude's function and from which architecture on it is there.
+   A value that is not of the narrow type would be rounded to it before the sum is, once more than need be. */
+typedef struct cg__adder_row {
+    ind_dtype type;
+    int piece, scalar_from, vector_from;
+    const char *name;
+} cg__adder_row;
+
+static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memory) {
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
+    const ind_loop_op op = (ind_loop_op)cg__inst(w, value)->op;
+    return !narrow || op == narrow->rounding || (op == IND_LOOP_LOAD && cg__memory_dtype(w, value) == memory);
+}
+
+static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
+    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* one: atomicAdd */
+                                         {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
+                                         {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
+    if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
+    if (!cg__is_of_type(w, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        if (rows[k].type != cg__memory_dtype(w, i)) continue;
+        bool there = w->target->sm >= (elements > 1 ? rows[k].vector_from : rows[k].scalar_from);
+        return there ? &rows[k] : NULL;
+    }
+    return NULL;
+}
+
+/* "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));" */
+static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    cg__use(w, narrow->piece);
+    cg__use(w, adder->piece);
+    ind__textf(&w->code, "%s(&%s, %s", adder->name, cg__element(w, i), narrow->store);
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, "));\n");
+}
+
 /* "ind_atomic(&out0[i], [&](T element) { return element joined with the value; });" */
 static void cg__atomic(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const ind_dtype memory = cg__memory_dtype(w, i), type = (ind_dtype)inst->dtype;
+    const cg__adder_row *adder = cg__adder(w, i, 1);
+    if (adder) {
+        cg__add_narrow(w, i, adder);
+        return;
+    }
     const char *element = cg__element(w, i);
     if (cg__adds_natively(inst, memory)) {
         const char *word = memory == IND_I64 ? "unsigned long long" : NULL;
@@ -1768,10 +2078,21 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
+/* Is what store i writes the very element that load x has at hand? */
+static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
+    const ind__inst *load = cg__inst(w, x);
+    return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
+           cg__memory_dtype(w, x) == cg__memory_dtype(w, i);
+}
+
 /* "element = value;", rounded to the type in memory. */
 static void cg__plain_store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    if (narrow && cg__copies(w, i, x)) {
+        ind__textf(&w->code, "%s = %s;\n", cg__element(w, i), w->memory[x]);
+        return;
+    }
     if (narrow) cg__use(w, narrow->piece);
     ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
     cg__value(w, x);
@@ -1783,6 +2104,15 @@ static bool cg__joins_run(const ind__writer *w, uint32_t i) {
 }
 static void cg__join_column(ind__writer *w, uint32_t i);
 
+/* "if (v3)" on a line of its own; the next one is indented. */
+static void cg__write_mask(ind__writer *w, uint32_t mask) {
+    if (!mask) return;
+    ind__textf(&w->code, "if (");
+    cg__value(w, mask);
+    ind__textf(&w->code, ")\n");
+    w->code.indent++;
+}
+
 /* A STORE: under its mask, and joined with what is there, if it says so. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -1790,12 +2120,11 @@ static void cg__store(ind__writer *w, uint32_t i) {
         cg__join_column(w, i);
         return;
     }
-    if (inst->arg[1]) {
-        ind__textf(&w->code, "if (");
-        cg__value(w, inst->arg[1]);
-        ind__textf(&w->code, ")\n");
-        w->code.indent++;
+    if (w->memory[i] && w->vector[i] > 1) { /* gathered for cg__vector_stores */
+        cg__plain_store(w, i);
+        return;
     }
+    cg__write_mask(w, inst->arg[1]);
     if (inst->reduction)
         cg__atomic(w, i);
     else
@@ -2274,6 +2603,19 @@ static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool sca
     return sum;
 }
 
+/* How many of the domain's points access i moves an element for: those along a variable that it does not change with
+   share one, as all columns share an index of a row. */
+static double cg__share(const ind__writer *w, uint32_t i) {
+    double share = 1;
+    ind_expr index = cg__index_of(w, i);
+    if (ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return share;
+    for (int v = 0; v < w->domain.rank; v++) {
+        const double extent = (double)ind_hint(w->domain.extent[v]);
+        if (extent > 1 && !ind__expr_depends(index, w->domain.var[v])) share /= extent;
+    }
+    return share;
+}
+
 /* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
@@ -2388,12 +2730,28 @@ static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
     return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
 }
 
+/* Are neighbours along variable v loaded all or none? */
+static bool cg__vector_load(const ind__writer *w, uint32_t i, int v) {
+    const uint32_t mask = cg__inst(w, i)->arg[0];
+    return !mask || (w->kernel->kind == IND_KERNEL_POINTWISE && !(w->varies[mask] >> v & 1));
+}
+
+/* Can n neighbours along variable v be stored together: all under one mask, and, if they join what is there, by an
+   instruction for so many? */
+static bool cg__vector_store(const ind__writer *w, uint32_t i, int v, int n) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (!inst->arg[1] && !inst->reduction) return true;
+    if (w->kernel->kind == IND_KERNEL_MATMUL || cg__joins_run(w, i)) return false;
+    if (inst->arg[1] && w->varies[inst->arg[1]] >> v & 1) return false;
+    return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
+}
+
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. */
 static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr keep = *guard;
-    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
-    if (inst->op == IND_LOOP_STORE && (inst->arg[1] || inst->reduction)) return false;
+    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && !cg__vector_load(w, i, v))) return false;
+    if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
@@ -2421,7 +2779,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
         w->vector[i] = (uint8_t)n;
         any = true;
     }
-    if (!any || narrowest * n > 16 || widest * n > 32) return false;
+    if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
     return true;
@@ -2429,7 +2787,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
 
 /* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
 static int cg__choose_vector(ind__writer *w, int v, bool tail) {
-    for (int n = 8; n >= 2; n /= 2)
+    for (int n = w->kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
         if (cg__try_vector(w, v, n, tail)) return n;
     memset(w->vector, 1, w->body->num_inst);
     return 1;
@@ -2856,6 +3214,8 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
     if (wide < 2 || wide < n || !(conditional || narrow)) return n;
+    if (!narrow && cg__upper_bound(cg__r_numel(w)) > IND__CG_SHARED_ROW)
+        return n; /* longer ones wait in shared memory */
     w->leader = cg__shift_leader(w, wide);
     if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
     cg__set_shifted(w, wide, guard, aligned);
@@ -2946,7 +3306,7 @@ static void cg__emit_shift(ind__writer *w) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
     }
-    cg__use(w, IND__CG_BOUNDARY);
+    cg__use(w, IND__CG_ACROSS);
     ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
                cg__buffer(w, cg__inst(w, w->leader)->source), start);
 }
@@ -2979,13 +3339,29 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
 }
 
+static bool cg__is_staged(const ind__writer *w, uint32_t i);
+static const char *cg__staged_element(ind__writer *w, uint32_t i);
+
 /* The expression that loads the vector of LOAD i at hand. */
-static const char *cg__vector_load(ind__writer *w, uint32_t i) {
-    cg__use(w, w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
-    return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], cg__element(w, i));
+static const char *cg__load_expression(ind__writer *w, uint32_t i) {
+    cg__use(w, w->across[i] ? IND__CG_ACROSS : IND__CG_VEC);
+    const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
+    return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], element);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
+
+/* A sum into memory finds there what it is added to, unless something else has driven it out of the L2: what is added
+   is read once and need not stay. Of 128 MB that are added to 64 MB on an H200 this saves 7 percent of the time. To
+   store the 64 MB with evict_last saved another 6, but then lines stayed that nobody wanted: what ran next and lived in
+   the L2 took 10 percent longer. */
+static bool cg__reads_once(const ind__writer *w, uint32_t i) {
+    bool sums = false;
+    for (uint32_t k = 1; k < w->body->num_inst; k++)
+        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->vector[k] > 1;
+    const bool each = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
+    return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
 
 /* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
    change along v, vector loads, a loop over the neighbours, vector stores. */
@@ -2994,8 +3370,21 @@ static void cg__vector_loads(ind__writer *w, int v) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
             continue;
         if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
-        ind__textf(&w->code, "const ind_vec<%s, %d> x%u = %s;\n", cg__types[cg__memory_dtype(w, i)].memory,
-                   w->vector[i], i, cg__vector_load(w, i));
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        const uint32_t mask = cg__inst(w, i)->arg[0];
+        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->vector[i], i);
+        if (mask) {
+            ind__textf(&w->code, "{};\n");
+            cg__write_mask(w, mask);
+            ind__textf(&w->code, "x%u = ", i);
+        }
+        const bool once = cg__reads_once(w, i) && !cg__is_staged(w, i);
+        if (once) cg__use(w, IND__CG_LOAD_ONCE);
+        if (once)
+            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->vector[i], cg__element(w, i));
+        else
+            ind__textf(&w->code, "%s;\n", cg__load_expression(w, i));
+        if (mask) w->code.indent--;
         w->memory[i] = cg__string(w, "x%u.at[j]", i);
         cg__use(w, IND__CG_VEC);
     }
@@ -3014,9 +3403,15 @@ static void cg__vector_sinks(ind__writer *w) {
 static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        const ind__inst *inst = cg__inst(w, i);
         w->memory[i] = NULL;
-        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
-        ind__textf(&w->code, "ind_store%s(&%s, y%u);\n", w->across[i] ? "_across" : "", cg__element(w, i), i);
+        cg__write_mask(w, inst->arg[1]);
+        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
+        if (adder) cg__use(w, adder->piece);
+        if (w->across[i]) cg__use(w, IND__CG_ACROSS);
+        const char *store = w->across[i] ? "ind_store_across" : "ind_store";
+        ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
+        if (inst->arg[1]) w->code.indent--;
     }
 }
 
@@ -3085,6 +3480,54 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
     }
     cg__end(w);
+}
+
+static void cg__end_tile(ind__writer *w) {
+    cg__end(w);
+    cg__end(w);
+}
+
+/* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
+static bool cg__gathers(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->vector[i] > 1 &&
+           ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Opens the loop over a thread's vectors, each of them a block further. */
+static void cg__begin_steps(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / v->vector);
+    ind__textf(&w->code, "const %s p = (%s * %d + k * %d + threadIdx.x) * %d;\n", cg__int(w), block,
+               v->threads * (v->per_thread / v->vector), v->threads, v->vector);
+    cg__begin(w, "if (p < %s)", cg__expr_string(w, cg__p_numel(w)));
+    cg__split_linear(w, "p", 0, w->domain.rank);
+}
+
+/* A thread with several vectors loads all that indices name before it waits for the first. */
+static void cg__emit_pointwise_steps(ind__writer *w) {
+    const int n = w->variant->vector, last = w->domain.rank - 1;
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__gathers(w, i)) continue;
+        cg__need(w, i);
+        ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i,
+                   w->variant->per_thread / n);
+    }
+    cg__use(w, IND__CG_VEC);
+    cg__close_needed(w);
+    cg__begin_steps(w);
+    cg__emit(w, ~(1u << last), IND__CG_ALL_STAGES);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__gathers(w, i)) ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
+    cg__end_tile(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__gathers(w, i)) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+    cg__need_stores(w);
+    cg__begin_steps(w);
+    cg__emit_vector_body(w, last, w->var[last]);
+    cg__end_tile(w);
 }
 
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
@@ -3161,6 +3604,8 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     } else if (w->domain.rank == 1) {
         cg__emit_pointwise_line(w);
+    } else if (w->variant->per_thread > w->variant->vector) {
+        cg__emit_pointwise_steps(w);
     } else {
         cg__emit_pointwise_grid(w);
     }
@@ -3230,15 +3675,12 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->domain.extent[y]));
 }
 
-static void cg__end_tile(ind__writer *w) {
-    cg__end(w);
-    cg__end(w);
-}
-
 /* How a load gets to its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_AHEAD 16 /* most elements per thread that are loaded ahead of the barrier */
+#define IND__CG_AHEAD 16 /* most registers per thread of what is loaded ahead of the barrier */
+
+#define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
 
@@ -3252,9 +3694,12 @@ static void cg__choose_tile_loads(ind__writer *w, int x, int y) {
         w->kept[i] =
             tiles < IND__CG_MAX_TILES && cg__through_tile(w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
         tiles += w->kept[i] == IND__CG_THROUGH_TILE;
-        if (!plain || (ahead + 1) * w->variant->per_thread > IND__CG_AHEAD) continue;
+        if (!plain || w->vector[i] != w->variant->vector) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), words = bytes < 4 ? 4 / bytes : 1;
+        const int held = w->variant->per_thread / (w->variant->vector > 1 ? words : 1);
+        if (ahead + held > IND__CG_AHEAD) continue;
         w->kept[i] = IND__CG_BESIDE_TILE;
-        ahead++;
+        ahead += held;
     }
 }
 
@@ -3292,7 +3737,7 @@ static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
             w->memory[i] = tile ? cg__string(w, "tile%u[tx][ty + k * %d]", i, step) : cg__string(w, "x%u[k]", i);
 }
 
-static ind_status cg__emit_transpose(ind__writer *w, int y) {
+static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
     int x = w->domain.rank - 1;
     cg__choose_tile_loads(w, x, y);
     cg__emit_tile_arrays(w);
@@ -3305,6 +3750,184 @@ static ind_status cg__emit_transpose(ind__writer *w, int y) {
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end_tile(w);
     return IND_OK;
+}
+
+/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
+   memory a tile lies as it is read, x by x, in units of `group` neighbours in y that fill 4 bytes (one element, if it
+   is as wide as that), one unit of padding behind each x. A thread writes one vector for each y of a group: it reads n
+   units, each from another x, and takes one element of each per y.
+
+   No two lanes of a warp meet in a bank: it stores 8 vectors of 4 units of 4 neighbours in x (x * (odd) + 4 * vector),
+   and reads 32 / n vectors of n neighbours in units of y (n * (odd) * vector + unit). */
+
+typedef struct cg__tiling {
+    int x, y, size, n, group;
+    bool full_x, full_y;         /* no tile sticks out */
+    int load_steps, load_rows;   /* turns of the loop that fills the tile, and the x that each takes */
+    int store_steps, store_rows; /* turns of the loop that writes results, and the units of y that each takes */
+} cg__tiling;
+
+static int cg__widest_tile(const ind__writer *w, int x, int y) {
+    int widest = 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__through_tile(w, i, x, y)) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        widest = bytes > widest ? bytes : widest;
+    }
+    return widest;
+}
+
+static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
+    const ind__variant *v = w->variant;
+    cg__tiling t = {.x = x, .y = y, .size = v->tile_m, .n = v->vector};
+    const int widest = cg__widest_tile(w, x, y), warps_x = t.size / 32;
+    t.group = widest < 4 ? 4 / widest : 1;
+    t.full_x = ind_known_multiple(w->domain.extent[x], t.size);
+    t.full_y = ind_known_multiple(w->domain.extent[y], t.size);
+    t.load_rows = v->threads / (t.size / t.n);
+    t.load_steps = t.size / t.load_rows;
+    t.store_rows = v->threads / 32 / warps_x * t.n;
+    t.store_steps = t.size / t.group / t.store_rows;
+    return t;
+}
+
+/* "unsigned short": what holds a group of neighbours of load i. */
+static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint32_t i) {
+    ind_dtype type = cg__memory_dtype(w, i);
+    const int bytes = t->group * ind_dtype_bytes(type);
+    return t->group == 1 ? cg__types[type].memory : bytes == 4 ? "unsigned" : "unsigned short";
+}
+
+static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const int units = t->size / t->group;
+        if (w->kept[i] == IND__CG_THROUGH_TILE) {
+            ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg__tile_unit(w, t, i), i, t->size, units + 1);
+            ind__textf(&w->code, "ind_vec<%s, %d> z%u[%d];\n", cg__tile_unit(w, t, i), t->n / t->group, i,
+                       t->load_steps);
+        }
+        if (w->kept[i] == IND__CG_BESIDE_TILE)
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, t->n, i,
+                       t->store_steps * t->group);
+    }
+}
+
+/* The thread's places in the tile: of vectors that it reads, of vectors that it writes. */
+static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
+    const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
+    const char *at[3];
+    ind_expr blocks[3];
+    cg__tile_blocks(w, t->x, t->y, blocks);
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\n");
+    ind__textf(&w->code, "const int from_x = lane / 8 + warp / %d * 4, from_y = (lane %% 8 + warp %% %d * 8) * %d;\n",
+               vectors, vectors, t->n);
+    ind__textf(&w->code, "const int to_x = (lane %% %d + warp %% %d * %d) * %d, to_y = lane / %d + warp / %d * %d;\n",
+               across, warps_x, across, t->n, across, warps_x, t->n);
+    cg__write_axes(w, blocks, at);
+    ind__textf(&w->code, "const %s x0 = (%s)%s * %d, y0 = (%s)%s * %d;\n", cg__int(w), cg__int(w), at[0], t->size,
+               cg__int(w), at[1], t->size);
+    cg__write_outer_vars(w, at[2], 1u << t->x | 1u << t->y);
+}
+
+/* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
+static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
+    const ind_expr *extent = w->domain.extent;
+    const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
+    const char *in_y = t->full_y ? "" : cg__string(w, "y < %s", cg__expr_string(w, extent[t->y]));
+    if (t->full_x && t->full_y) return;
+    cg__begin(w, "if (%s%s%s)", in_x, t->full_x || t->full_y ? "" : " && ", in_y);
+}
+
+static void cg__end_vector_tile(ind__writer *w, const cg__tiling *t) {
+    if (!t->full_x || !t->full_y) cg__end(w);
+    cg__end(w);
+}
+
+static void cg__begin_tile_load(ind__writer *w, const cg__tiling *t) {
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", t->load_steps);
+    ind__textf(&w->code, "const %s x = x0 + from_x + k * %d, y = y0 + from_y;\n", cg__int(w), t->load_rows);
+    cg__begin_inside(w, t);
+}
+
+/* All loads of the tile are under way before the first is waited for. */
+static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
+    for (int pass = 0; pass < 2; pass++) {
+        cg__begin_tile_load(w, t);
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+            const char *unit = cg__tile_unit(w, t, i);
+            const int units = t->n / t->group;
+            if (pass == 0) {
+                ind__textf(&w->code, "z%u[k] = ind_load<%d>((const %s *)&%s);\n", i, units, unit, cg__element(w, i));
+                continue;
+            }
+            cg__unroll(w);
+            ind__textf(&w->code, "for (int j = 0; j < %d; j++) tile%u[from_x + k * %d][from_y / %d + j] = ", units, i,
+                       t->load_rows, t->group);
+            ind__textf(&w->code, "z%u[k].at[j];\n", i);
+        }
+        cg__end_vector_tile(w, t);
+    }
+}
+
+/* The loops over what a thread writes; cg__end_vector_tile closes them. */
+static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", t->store_steps * t->group);
+    if (t->group == 1)
+        ind__textf(&w->code, "const %s x = x0 + to_x, y = y0 + to_y + k * %d;\n", cg__int(w), t->store_rows);
+    else
+        ind__textf(&w->code, "const %s x = x0 + to_x, y = y0 + (to_y + k / %d * %d) * %d + k %% %d;\n", cg__int(w),
+                   t->group, t->store_rows, t->group, t->group);
+    cg__begin_inside(w, t);
+}
+
+static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == IND__CG_BESIDE_TILE;
+    if (!any) return;
+    cg__begin_tile_store(w, t);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->kept[i] == IND__CG_BESIDE_TILE)
+            ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, t->n, cg__element(w, i));
+    cg__end_vector_tile(w, t);
+}
+
+/* Where the loads find their element number j of a vector that is written. */
+static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (w->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+        if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+        const ind_dtype type = cg__memory_dtype(w, i);
+        w->memory[i] = t->group == 1 ? cg__string(w, "tile%u[to_x + j][to_y + k * %d]", i, t->store_rows)
+                                     : cg__string(w, "(%s)(tile%u[to_x + j][to_y + k / %d * %d] >> k %% %d * %d)",
+                                                  cg__types[type].memory, i, t->group, t->store_rows, t->group,
+                                                  8 * ind_dtype_bytes(type));
+    }
+}
+
+static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
+    const cg__tiling t = cg__tiling_of(w, w->domain.rank - 1, y);
+    w->var[t.x] = "x";
+    w->var[t.y] = "y";
+    cg__use(w, IND__CG_VEC);
+    cg__choose_tile_loads(w, t.x, t.y);
+    cg__emit_vector_tile_arrays(w, &t);
+    cg__emit_vector_tile_position(w, &t);
+    cg__emit_vector_loads_beside(w, &t);
+    cg__emit_vector_tile_loads(w, &t);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__spell_tile_elements(w, &t);
+    cg__begin_tile_store(w, &t);
+    cg__need_stores(w);
+    cg__emit_vector_body(w, t.x, "x");
+    cg__end_vector_tile(w, &t);
+    return IND_OK;
+}
+
+static ind_status cg__emit_transpose(ind__writer *w, int y) {
+    return w->variant->vector > 1 ? cg__emit_vector_transpose(w, y) : cg__emit_scalar_transpose(w, y);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>reduction */
@@ -3327,14 +3950,19 @@ static bool cg__sorts_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
 }
 
+static bool cg__looks_back(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_LOOKBACK;
+}
+
 static bool cg__scans_rows(const ind__writer *w) {
     ind_strategy s = w->variant->strategy;
-    return s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK || s == IND_STRATEGY_SCAN_COLUMN ||
-           cg__sorts_rows(w);
+    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK ||
+           s == IND_STRATEGY_SCAN_COLUMN || cg__sorts_rows(w);
 }
 
 static bool cg__in_registers(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_WARP || w->variant->strategy == IND_STRATEGY_ROW_BLOCK;
+    ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_STAGED;
 }
 
 static bool cg__two_step(const ind__inst *inst) {
@@ -3634,12 +4262,23 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    if (v->strategy == IND_STRATEGY_ROW_STAGED) return v->threads * v->cluster;
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
 static bool cg__shares_states(const ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
     return cg__row_threads(w) > 32;
+}
+
+/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
+   join, not again before the next one. */
+static bool cg__is_parted(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
+}
+
+static const char *cg__part_of(const ind__writer *w) {
+    return cg__is_parted(w) ? "[turn & 1]" : "";
 }
 
 static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
@@ -3653,7 +4292,10 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
         else
-            ind__textf(&w->code, "[%d];\n", v->threads / 32);
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
+        if (v->cluster > 1)
+            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
+                       letter, i, v->cluster);
         cg__use(w, cg__states[r].piece);
     }
 }
@@ -3675,7 +4317,8 @@ static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code, "shared_%c%u[lane / 32] = %c%u;\n", letter, i, letter, i);
+    const char *lane = w->variant->cluster > 1 ? "threadIdx.x" : "lane";
+    ind__textf(&w->code, "shared_%c%u%s[%s / 32] = %c%u;\n", letter, i, cg__part_of(w), lane, letter, i);
 }
 
 static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -3689,7 +4332,39 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
         ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
                    v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u);\n", letter, i, v->threads / 32, letter, i);
+        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, v->threads / 32, letter, i,
+                   cg__part_of(w));
+}
+
+static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code,
+               "ind_cluster_send(&cluster_%c%u[turn & 1][block], &barrier[%d][turn & 1], threadIdx.x, %c%u);\n", letter,
+               i, w->join, letter, i);
+}
+
+static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u[turn & 1]);\n", letter, i, w->variant->cluster,
+               letter, i);
+}
+
+static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, " + sizeof %c%u", letter, i);
+}
+
+/* The barriers of a join are those of even and of odd rows; the phase of each changes every other row. No block can be
+   two rows ahead of another, whose states it needs in each. */
+static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
+    const int cluster = w->variant->cluster;
+    cg__use(w, IND__CG_CLUSTER);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join, cluster);
+    cg__each_state(w, s, cg__state_size);
+    ind__textf(&w->code, "));\n");
+    cg__begin(w, "if (threadIdx.x < %d)", cluster);
+    cg__each_state(w, s, cg__to_cluster_line);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    cg__each_state(w, s, cg__from_cluster_line);
+    w->join++;
 }
 
 static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
@@ -3702,6 +4377,7 @@ static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
+    if (w->variant->cluster > 1) cg__emit_cluster_join(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -3789,9 +4465,8 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
-/* A load of the row that depends on nothing found in the row: all of a thread's are started together, ahead of their
-   sweep, and stay in registers as they lie in memory. */
-static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
+/* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
+static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
@@ -3800,6 +4475,30 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
     return w->vector[i] == w->variant->vector;
+}
+
+/* A load of the row that is copied into shared memory while the block works on the row before. */
+static bool cg__is_staged(const ind__writer *w, uint32_t i) {
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i)) return false;
+    if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
+}
+
+/* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
+   memory; but for what there are no registers for. */
+static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
+    bool staged_rows = w->variant->strategy == IND_STRATEGY_ROW_STAGED;
+    return cg__is_row_load(w, i) && (!staged_rows || w->variant->held > cg__is_staged(w, i));
+}
+
+/* Is this sweep the first to need the load? */
+static bool cg__starts_here(const ind__writer *w, uint32_t i) {
+    return w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i);
+}
+
+/* A load of the row that is the same for all rows. */
+static bool cg__is_common(const ind__writer *w, uint32_t i) {
+    return cg__is_row_load(w, i) && !cg__is_staged(w, i);
 }
 
 /* Opens the scope of the lanes that have an edge. Spells it as element 0 of one vector more than the row has. */
@@ -3812,19 +4511,18 @@ static void cg__begin_edge(ind__writer *w) {
     w->var[w->domain.rank] = "r0";
 }
 
-static void cg__emit_edge_loads(ind__writer *w) {
+static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     cg__begin_edge(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i))
-            ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i, cg__element(w, i));
+        if (chosen(w, i)) ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i, cg__element(w, i));
     cg__end(w);
 }
 
-/* The loop that starts the loads which this sweep is the first to need. */
-static void cg__emit_loads_ahead(ind__writer *w) {
+/* The loop that starts the loads which are chosen. */
+static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, scopes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->value[i] || w->memory[i] || !cg__loads_ahead(w, i)) continue;
+        if (!chosen(w, i)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (n > 1)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors + w->variant->shifted);
@@ -3833,11 +4531,11 @@ static void cg__emit_loads_ahead(ind__writer *w) {
         scopes++;
     }
     if (!scopes) return;
-    if (w->variant->shifted) cg__emit_edge_loads(w);
+    if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
     scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->value[i] || w->memory[i] || !cg__loads_ahead(w, i)) continue;
-        const char *vector = n > 1 ? cg__vector_load(w, i) : cg__element(w, i);
+        if (!chosen(w, i)) continue;
+        const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
         ind__textf(&w->code, "x%u[k] = %s;\n", i, vector);
         w->memory[i] = cg__string(w, n > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
         if (n > 1) cg__use(w, IND__CG_VEC);
@@ -3845,9 +4543,89 @@ static void cg__emit_loads_ahead(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
+/* ---- rows that wait in shared memory */
+
+/* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
+static int cg__staged_words(const ind__writer *w, uint32_t load) {
+    int loads = 0;
+    for (uint32_t i = 1; i < load; i++) loads += cg__is_staged(w, i);
+    return loads * (w->variant->per_thread / w->variant->vector);
+}
+
+/* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
+   wait for each other. */
+static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
+    int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
+    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before,
+                      w->variant->threads);
+}
+
+static const char *cg__staged_element(ind__writer *w, uint32_t i) {
+    return cg__string(w, "reinterpret_cast<const %s &>(%s)", cg__types[cg__memory_dtype(w, i)].memory,
+                      cg__staged_place(w, i, "turn"));
+}
+
+/* Starts the copies of row `row`, if there is one. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
+    const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
+    memcpy(var, w->var, sizeof var);
+    memcpy(linear_name, w->linear_name, sizeof linear_name);
+    cg__use(w, IND__CG_CP_ASYNC);
+    cg__begin(w, "if (%s < %s)", row, cg__expr_string(w, cg__p_numel(w)));
+    if (w->domain.rank == 1)
+        w->var[0] = row;
+    else
+        cg__split_linear(w, row, 0, w->domain.rank);
+    int scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
+    while (scopes--) cg__end(w);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    memcpy(w->var, var, sizeof var);
+    memcpy(w->linear_name, linear_name, sizeof linear_name);
+}
+
+static int cg__num_joins(const ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    int joins = 0, n = cg__sweeps(w, sweep);
+    for (int s = 0; s < n; s++) {
+        bool any = false;
+        for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__reduces_in(w, i, &sweep[s]);
+        joins += any;
+    }
+    return joins;
+}
+
+/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. */
+static void cg__begin_staged_rows(ind__writer *w, const char *name) {
+    const ind__variant *v = w->variant;
+    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
+    if (v->cluster > 1) {
+        int joins = cg__num_joins(w);
+        ind__textf(&w->code, "__shared__ unsigned long long barrier[%d][2];\n", joins);
+        ind__textf(&w->code, "ind_cluster_begin(barrier[0], %d);\n", 2 * joins);
+        ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
+                   v->threads);
+        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
+                   v->cluster);
+    } else {
+        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        ind__textf(&w->code, "const %s first = blockIdx.x, step = gridDim.x;\n", type);
+    }
+    cg__emit_stage(w, "first", "0");
+    if (v->once) cg__emit_loads(w, cg__is_common);
+    if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
+    cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
+    cg__emit_stage(w, "next", "(turn + 1)");
+}
+
 /* Other things that several sweeps need are kept as values. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->kept[i] && !cg__loads_ahead(w, i);
+    return w->kept[i] && !cg__is_row_load(w, i);
 }
 
 static void cg__emit_kept_arrays(ind__writer *w) {
@@ -3960,7 +4738,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);
     cg__need_sweep(w, s);
-    cg__emit_loads_ahead(w);
+    cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
@@ -4165,6 +4943,8 @@ static void cg__emit_row_position(ind__writer *w) {
                    v->rows, per_row);
         if (v->batch) return; /* cg__begin_batch declares each */
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
+    } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
+        cg__begin_staged_rows(w, name);
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
@@ -4226,7 +5006,7 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
 static ind_status cg__emit_reduction(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
-    if (cg__in_registers(w))
+    if (cg__in_registers(w) && (w->variant->strategy != IND_STRATEGY_ROW_STAGED || w->variant->held))
         cg__choose_kept(w);
     else
         memset(w->kept, 0, w->body->num_inst);
@@ -4241,6 +5021,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__emit_row_stores(w);
     if (w->variant->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
+    if (w->variant->strategy == IND_STRATEGY_ROW_STAGED) cg__end(w);
     return IND_OK;
 }
 
@@ -4253,17 +5034,55 @@ static const struct {
 } cg__scans[IND_NUM_SCANS] = {
     [IND_SCAN_SUM] = {IND__CG_SCAN_SUM, "ind_scan_sum", "0"},
     [IND_SCAN_PROD] = {IND__CG_SCAN_PROD, "ind_scan_prod", "1"},
-    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u)"},
+    [IND_SCAN_LOGADDEXP] = {IND__CG_SCAN_LOG, "ind_scan_log", "__uint_as_float(0xff800000u), 0"},
     [IND_SCAN_MAX] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
     [IND_SCAN_MIN] = {IND__CG_SCAN_EXTREME, "ind_scan_extreme", "0, -1"},
+    [IND_SCAN_COMBINE] = {IND__CG_SCAN_MAYBE, "ind_scan_maybe", ""},
 };
 
 static ind_scan cg__scan_kind(const ind__writer *w, uint32_t scan) {
     return (ind_scan)cg__inst(w, scan)->reduction;
 }
 
+static bool cg__combines(const ind__writer *w) {
+    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
+}
+
 static bool cg__finds_positions(const ind__writer *w, uint32_t scan) {
     return ind__scan_results(cg__scan_kind(w, scan)) > 1;
+}
+
+static bool cg__adds_exp(const ind__writer *w, uint32_t scan) {
+    return cg__scan_kind(w, scan) == IND_SCAN_LOGADDEXP;
+}
+
+/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
+    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
+}
+
+/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+static const char *cg__member_type(ind_dtype t) {
+    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
+}
+
+/* 4-byte words of ind_scan_maybe<ind_state>: values of 8 bytes are aligned, and so is the whole. */
+static int cg__combine_words(const ind__writer *w) {
+    int words = 0, wide = 1;
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) {
+        int own = ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 2 : 1;
+        if (own == 2) wide = 2, words += words % 2;
+        words += own;
+    }
+    words += words % wide + 1; /* of the state as a whole */
+    return words + words % wide;
+}
+
+/* Value k of a state, as a value of the body. */
+static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
+    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
+    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
+    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
 }
 
 /* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
@@ -4282,7 +5101,8 @@ static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
     if (cg__finds_positions(w, scan))
         return cg__string(w, "ind_scan_extreme<%s, %s, %s>", cg__scan_type(w, scan), cg__int(w),
                           kind == IND_SCAN_MAX ? "true" : "false");
-    return cg__string(w, "%s<%s>", cg__scans[kind].state, cg__scan_type(w, scan));
+    return cg__string(w, "%s<%s>", cg__scans[kind].state,
+                      kind == IND_SCAN_COMBINE ? "ind_state" : cg__scan_type(w, scan));
 }
 
 /* A name of the scan: of one alone as it stands, of several with its number. */
@@ -4292,11 +5112,34 @@ static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) 
     return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
 }
 
+/* Marks what an element of the scan is computed from. */
+static void cg__need_element(ind__writer *w, uint32_t scan) {
+    if (cg__scan_kind(w, scan) != IND_SCAN_COMBINE) {
+        cg__need(w, cg__inst(w, scan)->arg[0]);
+        return;
+    }
+    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
+}
+
+/* "{ind_state{v1, v2}, 1};" */
+static void cg__combine_element(ind__writer *w, const char *into) {
+    ind__textf(&w->code, "%s{ind_state{", into);
+    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
+        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
+        cg__value(w, cg__inst(w, p)->arg[0]);
+    }
+    ind__textf(&w->code, "}, 1};\n");
+}
+
 /* The state with one element in it: "{v7}" or "{v7, r}". */
 static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
+        cg__combine_element(w, into);
+        return;
+    }
     ind__textf(&w->code, "%s{(%s)", into, cg__scan_type(w, scan));
     cg__value(w, cg__inst(w, scan)->arg[0]);
-    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : "};\n");
+    ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : cg__adds_exp(w, scan) ? ", 1};\n" : "};\n");
 }
 
 /* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
@@ -4315,33 +5158,17 @@ static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element,
 
 /* The results are what the state called `name` holds. */
 static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
-    cg__scan_results(w, scan, cg__string(w, "%s.value", name),
-                     cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
-}
-
-/* The row that the thread works on: one per block, warp or thread. */
-static void cg__emit_scan_position(ind__writer *w) {
-    const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1;
-    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    if (w->domain.rank && v->rows == 1) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
-    if (v->rows > 1) {
-        const char *own = v->strategy == IND_STRATEGY_SCAN_COLUMN ? "threadIdx.x" : "threadIdx.x / 32";
-        ind__textf(&w->code, "const %s p = %s * %d + %s;\n", type, block, v->rows, own);
-        ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
+        w->value[scan] = "";
+        for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
+            const ind__inst *inst = cg__inst(w, i);
+            if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
+                w->value[i] = cg__member(w, (ind_dtype)inst->dtype, cg__string(w, "%s.state.", name), (int)inst->imm.i);
+        }
+        return;
     }
-    if (one)
-        w->var[0] = v->rows > 1 ? "p" : "i0";
-    else
-        cg__split_linear(w, "p", 0, w->domain.rank);
-    w->var[w->domain.rank] = "r";
-}
-
-/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
-
-/* The last sweep over the row, in which elements are stored. */
-static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+    cg__scan_results(w, scan, cg__string(w, cg__adds_exp(w, scan) ? "%s.value()" : "%s.value", name),
+                     cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
 /* Is anything stored or reduced per row? */
@@ -4353,300 +5180,14 @@ static bool cg__has_row_values(const ind__writer *w) {
     return false;
 }
 
-/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
-static void cg__emit_row_values(ind__writer *w) {
-    if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
-    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
-        ind__textf(&w->code, "const int lane = 0;\n");
-    else
-        ind__textf(&w->code, "const int lane = %s;\n", block ? "threadIdx.x" : "threadIdx.x % 32");
+/* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
+static bool cg__scans_only(const ind__writer *w) {
+    return w->scan_stage == 0 && !cg__has_row_values(w);
 }
 
-/* What is the same all along the row, and the states of the reductions of this sweep. */
-static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    w->var[w->domain.rank] = "r";
-    if (!cg__has_row_values(w)) return;
-    cg__need_all(w);
-    cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_states(w, s);
-}
-
-static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    cg__emit_join(w, s);
-    cg__emit_results(w, s);
-}
-
-/* The sweeps over the row before the only one that has the scan. */
-static void cg__emit_scan_sweeps(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__emit_row_values(w);
-    for (int s = 0; s < last.stage; s++) cg__emit_sweep(w, &(cg__sweep){.stage = s});
-    cg__begin_scan_sweep(w, &last);
-}
-
-/* Does the sweep compute what the sort at i begins with? */
-static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
-    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
-}
-
-/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
-static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
-    cg__need_none(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
-        if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
-    }
-    cg__close_needed(w);
-}
-
-static void cg__emit_sort_element(ind__writer *w);
-
-/* Writes that, once the results of the scans have their spelling. */
-static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
-    cg__need_scanned(w, s);
-    cg__emit_chunk_arrays(w, s);
-    cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
-    cg__emit_accumulate(w, s, "r");
-    cg__emit_chunk_adds(w, s);
-    if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
-}
-
-/* What is known of the row behind its last element. */
-static void cg__emit_scan_end(ind__writer *w) {
-    cg__sweep last = cg__scan_sweep(w);
-    cg__end_scan_sweep(w, &last);
-    cg__emit_row_stores(w);
-}
-
-/* ---- sweeps with scans: those of a level need only those of lower ones */
-
-/* Which scans the sweep needs; returns how many levels they have. */
-static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
-    int levels = 0;
-    cg__need_scanned(w, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->runs[i] = w->needed[i] && cg__is_scan(w, i);
-        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
-    }
-    return levels;
-}
-
-static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
-    return w->runs[i] && w->level[i] == level;
-}
-
-/* Marks the elements of the scans of a level. */
-static void cg__need_elements_at(ind__writer *w, int level) {
-    cg__need_none(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__runs_at(w, i, level)) cg__need(w, cg__inst(w, i)->arg[0]);
-    cg__close_needed(w);
-}
-
-/* Writes what of all scans' elements is the same all along the row. */
-static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
-    cg__need_none(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->runs[i]) cg__need(w, cg__inst(w, i)->arg[0]);
-    cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), s->stage);
-}
-
-/* The next pass has to scan again. */
-static void cg__forget_scans(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (w->runs[i] || (inst->op == IND_LOOP_PART && w->runs[inst->arg[0]])) w->value[i] = NULL;
-    }
-}
-
-static int cg__scan_warps(const ind__writer *w) {
-    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
-    return block ? w->variant->threads / 32 : 1;
-}
-
-#define IND__CG_SCAN_RUN 4 /* neighbours that a thread scans by itself */
-
-static int cg__scan_run(const ind__writer *w) {
-    return cg__sorts_rows(w) ? IND__CG_SCAN_RUN : w->variant->per_thread;
-}
-
-/* "const int r = begin + threadIdx.x * 4 + j;" */
-static void cg__emit_run_position(ind__writer *w) {
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", cg__int(w),
-               cg__scan_warps(w) > 1 ? "threadIdx.x" : "(threadIdx.x % 32)", cg__scan_run(w));
-}
-
-/* The results of the scans up to a level, at element j of the thread's run. */
-static void cg__emit_run_results(ind__writer *w, int levels) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i] || w->level[i] > levels) continue;
-        const char *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "%s %s = %s;\n%s.join(%s[j]);\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), t,
-                   cg__of_scan(w, "s", i));
-        cg__scan_results_of(w, i, t);
-    }
-}
-
-/* The scans of one level in one chunk of the row: each thread joins a run of neighbours, then what comes before. */
-static void cg__emit_scan_level(ind__writer *w, const cg__sweep *sweep, int level, const char *size) {
-    int n = cg__scan_run(w), warps = cg__scan_warps(w);
-    uint32_t num = w->body->num_inst;
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            ind__textf(&w->code, "%s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i), n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    cg__emit_run_position(w);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            ind__textf(&w->code, "%s[j] = %s;\n", cg__of_scan(w, "s", i), cg__of_scan(w, "none", i));
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit_run_results(w, level - 1);
-    cg__need_elements_at(w, level);
-    cg__emit(w, IND__CG_ALL_VARS, sweep->stage);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__runs_at(w, i, level))
-            cg__scan_element(w, i, cg__string(w, "%s[j] = %s", cg__of_scan(w, "s", i), cg__scan_state(w, i)));
-    cg__end(w);
-    ind__textf(&w->code, "if (j > 0) {\n");
-    for (uint32_t i = 1; i < num; i++) {
-        if (!cg__runs_at(w, i, level)) continue;
-        const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
-        ind__textf(&w->code, "    %s %s = %s[j > 0 ? j - 1 : 0];\n    %s.join(%s[j]);\n    %s[j] = %s;\n",
-                   cg__scan_state(w, i), t, s, t, s, s, t);
-    }
-    ind__textf(&w->code, "}\n");
-    cg__end(w);
-    for (uint32_t i = 1; i < num; i++) {
-        if (!cg__runs_at(w, i, level)) continue;
-        const char *state = cg__scan_state(w, i), *s = cg__of_scan(w, "s", i);
-        ind__textf(&w->code, "const %s %s = ind_scan_threads<%d>(%s[%d], %s, %s, %s);\n", state,
-                   cg__of_scan(w, "before", i), warps, s, n - 1, cg__of_scan(w, "none", i),
-                   warps > 1 ? cg__of_scan(w, "shared", i) : cg__string(w, "(%s *)0", state),
-                   cg__of_scan(w, "carry", i));
-    }
-}
-
-/* A pass over the row, chunk after chunk. */
-static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    int n = cg__scan_run(w), lanes = cg__scan_warps(w) * 32;
-    cg__use(w, IND__CG_SCAN);
-    cg__emit_scanned_rows(w, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i]) continue;
-        const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
-        ind__textf(&w->code, "const %s %s = {%s};\n%s %s = %s;\n", state, none, cg__scans[cg__scan_kind(w, i)].none,
-                   state, cg__of_scan(w, "carry", i), none);
-    }
-    ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", cg__int(w), size, lanes * n);
-    for (int level = 1; level <= levels; level++) cg__emit_scan_level(w, s, level, size);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    cg__emit_run_position(w);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    cg__emit_run_results(w, levels);
-    cg__emit_scanned(w, s);
-    cg__end(w);
-    cg__end(w);
-}
-
-/* A pass in which each thread walks along its row. */
-static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    cg__emit_scanned_rows(w, s);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->runs[i])
-            ind__textf(&w->code, "%s %s = {%s};\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
-                       cg__scans[cg__scan_kind(w, i)].none);
-    ind__textf(&w->code, "#pragma unroll 4\n");
-    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
-    for (int level = 1; level <= levels; level++) {
-        cg__need_elements_at(w, level);
-        cg__emit(w, IND__CG_ALL_VARS, s->stage);
-        for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (!cg__runs_at(w, i, level)) continue;
-            const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
-            cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
-            ind__textf(&w->code, "%s.join(%s);\n", state, x);
-            cg__scan_results_of(w, i, state);
-        }
-    }
-    cg__emit_scanned(w, s);
-    cg__end(w);
-}
-
-/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
-static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
-    if (!s->stores) {
-        ind__textf(&w->code, "{\n");
-        w->code.indent++;
-        w->scope++;
-    }
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
-        cg__emit_scan_walk(w, s, levels, size);
-    else
-        cg__emit_scan_chunks(w, s, levels, size);
-    if (!s->stores) cg__end(w);
-    cg__forget_scans(w);
-}
-
-static ind_status cg__emit_scan_kernel(ind__writer *w) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    cg__sweep last = cg__scan_sweep(w);
-    for (uint32_t i = 1; i < w->body->num_inst && cg__scan_warps(w) > 1; i++)
-        if (cg__is_scan(w, i))
-            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
-                       cg__scan_warps(w));
-    cg__emit_scan_position(w);
-    cg__emit_row_values(w);
-    for (int stage = 0; stage < last.stage; stage++) {
-        cg__sweep s = {.stage = stage};
-        int levels = cg__find_runs(w, &s);
-        if (!levels) {
-            cg__emit_sweep(w, &s);
-            continue;
-        }
-        cg__begin_scan_sweep(w, &s);
-        cg__emit_scan_pass(w, &s, levels, size);
-        cg__end_scan_sweep(w, &s);
-    }
-    cg__begin_scan_sweep(w, &last);
-    cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
-    cg__emit_scan_end(w);
-    return IND_OK;
-}
-
-/* ---- scans with a combine function */
-
-static bool cg__combines(const ind__writer *w) {
-    return cg__scan_kind(w, ind__body_scan(w->body)) == IND_SCAN_COMBINE;
-}
-
-/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
-static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
-    return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
-}
-
-/* Type that a value of a state is kept in: no shuffle takes less than an int. */
-static const char *cg__member_type(ind_dtype t) {
-    return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
-}
-
-static int cg__combine_bytes(const ind__writer *w) {
-    int bytes = 0;
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p))
-        bytes += ind_dtype_bytes((ind_dtype)cg__inst(w, p)->dtype) == 8 ? 8 : 4;
-    return bytes;
-}
-
-/* Value k of a state, as a value of the body. */
-static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
-    if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
-    bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
-    return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
+/* SCAN_COLUMN: do threads share rows? */
+static bool cg__scans_team(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
 }
 
 /* The member function that puts o behind the state. */
@@ -4693,108 +5234,657 @@ static void cg__emit_combine_state(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* Marks what the elements need and writes what of it is the same all along the row. */
-static void cg__need_elements(ind__writer *w) {
-    cg__need_none(w);
-    for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
-    cg__close_needed(w);
-    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
-}
-
-/* "into{v1, v2};" */
-static void cg__emit_elements(ind__writer *w, const char *into) {
-    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    ind__textf(&w->code, "%s{", into);
-    for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
-        ind__textf(&w->code, "%s(%s)", p == first ? "" : ", ", cg__member_type((ind_dtype)cg__inst(w, p)->dtype));
-        cg__value(w, cg__inst(w, p)->arg[0]);
-    }
-    ind__textf(&w->code, "};\n");
-}
-
-/* Writes the stores of the results, which `state` holds. */
-static void cg__emit_combined(ind__writer *w, const char *state) {
-    uint32_t scan = ind__body_scan(w->body);
-    w->value[scan] = "";
-    for (uint32_t i = scan + 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_PART && inst->arg[0] == scan)
-            w->value[i] = cg__member(w, (ind_dtype)inst->dtype, state, (int)inst->imm.i);
-    }
-    cg__sweep last = cg__scan_sweep(w);
-    cg__emit_scanned(w, &last);
-}
-
-/* As cg__emit_scan_rows, without a state that stands for nothing. */
-static void cg__emit_combine_rows(ind__writer *w, bool exclusive) {
+/* The row that the thread works on: one per block, warp or thread. */
+static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    int warps = v->strategy == IND_STRATEGY_SCAN_BLOCK ? v->threads / 32 : 1, lanes = warps * 32, n = v->per_thread;
-    const char *type = cg__int(w), *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    const char *thread = warps > 1 ? "threadIdx.x" : "(threadIdx.x % 32)";
-    if (warps > 1) ind__textf(&w->code, "__shared__ ind_state shared[%d];\n", warps);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_elements(w);
-    ind__textf(&w->code, "ind_state carry = {};\n#pragma unroll 1\n");
-    cg__begin(w, "for (%s begin = 0; begin < %s; begin += %d)", type, size, lanes * n);
-    ind__textf(&w->code, "ind_state s[%d];\n", n);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\ns[j] = ind_state{};\n", type, thread, n);
-    cg__begin(w, "if (r < %s)", size);
-    cg__emit_elements(w, "s[j] = ind_state");
-    cg__end(w);
-    ind__textf(&w->code,
-               "if (j > 0) {\n    ind_state t = s[j > 0 ? j - 1 : 0];\n    t.join(s[j]);\n    s[j] = t;\n}\n");
-    cg__end(w);
-    ind__textf(
-        &w->code,
-        "bool filled = begin > 0;\nconst ind_state before = ind_combine_threads<%d>(s[%d], %s, carry, filled);\n",
-        warps, n - 1, warps > 1 ? "shared" : "(ind_state *)0");
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    ind__textf(&w->code, "const %s r = begin + %s * %d + j;\n", type, thread, n);
-    ind__textf(&w->code, "if (r >= %s) continue;\n", size);
-    if (exclusive)
-        ind__textf(&w->code, "ind_state t = before;\nif (j > 0) {\n    if (filled)\n        t.join(s[j > 0 ? j - 1 : "
-                             "0]);\n    else\n        t = s[j > 0 ? j - 1 : 0];\n}\n");
-    else
-        ind__textf(&w->code, "ind_state t = s[j];\nif (filled) {\n    t = before;\n    t.join(s[j]);\n}\n");
-    cg__emit_combined(w, "t.");
-    cg__end(w);
-    cg__end(w);
-    cg__emit_scan_end(w);
-}
-
-static void cg__emit_combine_columns(ind__writer *w, bool exclusive) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
-    cg__emit_scan_position(w);
-    cg__emit_scan_sweeps(w);
-    cg__need_elements(w);
-    ind__textf(&w->code, "ind_state s = {};\n#pragma unroll 4\n");
-    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
-    cg__emit_elements(w, "const ind_state x = ");
-    if (exclusive) ind__textf(&w->code, "const ind_state t = s;\n");
-    ind__textf(&w->code, "if (r > 0)\n    s.join(x);\nelse\n    s = x;\n");
-    cg__emit_combined(w, exclusive ? "t." : "s.");
-    cg__end(w);
-    cg__emit_scan_end(w);
-}
-
-static ind_status cg__emit_combine(ind__writer *w) {
-    bool exclusive = cg__inst(w, ind__body_scan(w->body))->flags & IND__INST_EXCLUSIVE;
-    cg__emit_combine_state(w);
-    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN) {
-        cg__emit_combine_columns(w, exclusive);
-    } else {
-        cg__use(w, IND__CG_COMBINE);
-        cg__emit_combine_rows(w, exclusive);
+    bool one = w->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->domain.rank && v->rows == 1)
+        ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
+    if (cg__scans_team(w)) {
+        const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector),
+                   *size = cg__expr_string(w, cg__r_numel(w));
+        ind__textf(&w->code,
+                   v->vector > 1 ? "const %s column = (%s * %d + %s) * %d;\n" : "const %s column = %s * %d + %s;\n",
+                   type, block, v->rows / v->vector, place, v->vector);
+        ind__textf(&w->code, "const %s p = column < %s ? column : 0, limit = column < %s ? %s : 0;\n", type,
+                   cg__expr_string(w, cg__p_numel(w)), cg__expr_string(w, cg__p_numel(w)), size);
+    } else if (v->rows > 1) {
+        ind__textf(&w->code, "const %s p = %s * %d + threadIdx.x", type, block, v->rows);
+        ind__textf(&w->code, v->threads > v->rows ? " / %d;\n" : ";\n", v->threads / v->rows);
+        ind__textf(&w->code, "if (p >= %s) return;\n", cg__expr_string(w, cg__p_numel(w)));
     }
-    return IND_OK;
+    if (one)
+        w->var[0] = v->rows > 1 ? "p" : "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+    w->var[w->domain.rank] = "r";
 }
 
-static ind_status cg__emit_scan(ind__writer *w) {
-    return cg__combines(w) ? cg__emit_combine(w) : cg__emit_scan_kernel(w);
+/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
+
+/* The last sweep over the row, in which elements are stored. */
+static cg__sweep cg__scan_sweep(const ind__writer *w) {
+    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+}
+
+/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
+static void cg__emit_row_values(ind__writer *w) {
+    if (!cg__has_row_values(w)) return;
+    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
+        ind__textf(&w->code, "const int lane = 0;\n");
+    else
+        ind__textf(&w->code, block ? "const int lane = threadIdx.x;\n" : "const int lane = threadIdx.x %% %d;\n",
+                   w->variant->threads / w->variant->rows);
+}
+
+/* What is the same all along the row, and the states of the reductions of this sweep. */
+static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
+    w->var[w->domain.rank] = "r";
+    if (!cg__has_row_values(w)) return;
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__emit_states(w, s);
+}
+
+static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
+    cg__emit_join(w, s);
+    cg__emit_results(w, s);
+}
+
+/* Does the sweep compute what the sort at i begins with? */
+static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
+}
+
+/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
+static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
+        if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
+    }
+    cg__close_needed(w);
+}
+
+static void cg__emit_sort_element(ind__writer *w);
+
+/* Writes that of one element, once the results of the scans have their spelling. */
+static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
+    cg__need_scanned(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
+    cg__emit_accumulate(w, s, "r");
+}
+
+static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
+    cg__emit_chunk_arrays(w, s);
+    cg__emit_scanned_element(w, s);
+    cg__emit_chunk_adds(w, s);
+    if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
+}
+
+/* What is known of the row behind its last element. */
+static void cg__emit_scan_end(ind__writer *w) {
+    cg__sweep last = cg__scan_sweep(w);
+    cg__end_scan_sweep(w, &last);
+    cg__emit_row_stores(w);
+}
+
+/* ---- sweeps with scans: those of a level need only those of lower ones */
+
+/* Which scans the sweep needs; returns how many levels they have. */
+static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
+    int levels = 0;
+    cg__need_scanned(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->runs[i] = w->needed[i] && cg__is_scan(w, i);
+        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
+    }
+    return levels;
+}
+
+static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
+    return w->runs[i] && w->level[i] == level;
+}
+
+/* Marks the elements of the scans of a level. */
+static void cg__need_elements_at(ind__writer *w, int level) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__runs_at(w, i, level)) cg__need_element(w, i);
+    cg__close_needed(w);
+}
+
+/* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
+static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
+    cg__need_scanned(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i]) cg__need_element(w, i);
+    cg__close_needed(w);
+    bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
+    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
+}
+
+/* The next pass has to scan again. */
+static void cg__forget_scans(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (w->runs[i] || (inst->op == IND_LOOP_PART && w->runs[inst->arg[0]])) w->value[i] = NULL;
+    }
+}
+
+static int cg__scan_warps(const ind__writer *w) {
+    bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__looks_back(w) || cg__sorts_rows(w);
+    return block ? w->variant->threads / 32 : 1;
+}
+
+#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
+
+static bool cg__has_scans(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i)) return true;
+    return false;
+}
+
+/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other,
+   and a line of a run of neighbours for every lane. */
+typedef struct cg__scan_pass {
+    const cg__sweep *sweep;
+    const char *size;         /* elements of the row that the thread works on */
+    const char *size_value;   /* the same in the type of indices */
+    int levels;               /* of scans that need one another */
+    int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
+    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
+    bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
+    uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
+    const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
+} cg__scan_pass;
+
+/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins.
+ */
+enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
+
+/* Places before a row that its first vector may begin at. */
+static int cg__most_shift(const ind__writer *w) {
+    return w->shift ? w->variant->vector - 1 : 0;
+}
+
+/* Elements of a row in one chunk. */
+static int cg__scan_chunk(const ind__writer *w, const cg__scan_pass *p) {
+    if (p->team) return p->team * p->lines;
+    return cg__scan_warps(w) * p->lanes * p->lines * p->run;
+}
+
+static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    const ind__variant *v = w->variant;
+    bool sorts = cg__sorts_rows(w);
+    cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
+    if (sorts) p.run = IND__CG_SORT_RUN;
+    p.lines = sorts ? 1 : v->per_thread / v->vector;
+    if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
+    if (cg__scans_team(w)) {
+        p.lanes = v->rows / v->vector;
+        p.team = v->threads / p.lanes;
+    }
+    int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
+    p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk - cg__most_shift(w);
+    p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    if (p.team) {
+        p.size = "limit";
+        p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
+        p.turn = p.team > 1 && !p.single;
+    }
+    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
+    p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    p.size_value = cg__string(w, "(%s)(%s)", cg__int(w), size);
+    if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
+    if (!p.ahead) cg__fail(w);
+    return p;
+}
+
+/* What the warps of a block exchange: the states of their parts. */
+static void cg__emit_scan_shared(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    int states = p.team > 1 ? w->variant->threads * p.run : cg__scan_warps(w) + cg__looks_back(w);
+    if (states == 1) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_scan(w, i))
+            ind__textf(&w->code, p.turn ? "__shared__ %s %s[2][%d];\n" : "__shared__ %s %s[%d];\n",
+                       cg__scan_state(w, i), cg__of_scan(w, "shared", i), states);
+}
+
+/* Where in a chunk the thread's first run begins. */
+static void cg__emit_scan_place(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
+    if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
+    if (w->shift) {
+        w->var[w->domain.rank] = "0";
+        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->shift),
+                   ind_dtype_bytes(cg__memory_dtype(w, w->shift)), p.run);
+        w->var[w->domain.rank] = "r";
+    }
+    ind__textf(&w->code, "const int first = ");
+    if (p.team)
+        ind__textf(&w->code, p.team > 1 ? "threadIdx.x / %d * %d" : "0", p.lanes, p.lines);
+    else if (cg__scan_warps(w) == 1)
+        ind__textf(&w->code, "threadIdx.x %% %d * %d", p.lanes, p.run);
+    else if (p.lines == 1)
+        ind__textf(&w->code, "threadIdx.x * %d", p.run);
+    else
+        ind__textf(&w->code, "threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d", 32 * p.lines * p.run, p.run);
+    ind__textf(&w->code, w->shift ? " - shift;\n" : ";\n");
+    if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
+}
+
+/* Opens the loop over the lines: at r0 a thread's run begins. */
+static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
+    if (p->team) {
+        ind__textf(&w->code, "const %s r = %sfirst + k;\n", cg__int(w), begin);
+        return;
+    }
+    ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
+    w->var[w->domain.rank] = "r0";
+}
+
+/* What is found at base + j, where the rows beside one another are a vector. */
+static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
+    int v = w->domain.rank - 1;
+    if (p->run == 1) return;
+    w->var[v] = back ? p->base : cg__string(w, "(%s + j)", p->base);
+    if (w->linear_name[v]) w->linear_name[v] = back ? "p" : "(p + j)";
+}
+
+static void cg__move_back(ind__writer *w, const cg__scan_pass *p) {
+    if (p->team) cg__move_row(w, p, true);
+}
+
+/* Opens the loop over a run, or over the rows beside one another. */
+static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);
+    if (p->team) {
+        cg__move_row(w, p, false);
+        return;
+    }
+    ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
+    w->var[w->domain.rank] = "r";
+}
+
+/* ---- loads of a chunk */
+
+static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && !w->value[i] &&
+           w->vector[i] == w->variant->vector && !cg__indirect_varies(w, cg__index_of(w, i), w->domain.rank);
+}
+
+static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t mark) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
+}
+
+/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory.
+ */
+static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
+    memset(p->ahead, 0, w->body->num_inst);
+    if (cg__sorts_rows(w)) return;
+    for (int level = 1; level <= p->levels; level++) {
+        cg__need_elements_at(w, level);
+        cg__mark_chunk_loads(
+            w, p, level == 1 && !p->single && !cg__looks_back(w) ? IND__CG_LOADED_AHEAD : IND__CG_LOADED_FIRST);
+    }
+    cg__need_scanned(w, p->sweep);
+    cg__mark_chunk_loads(w, p, IND__CG_LOADED_FIRST);
+}
+
+static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (p->ahead[i] != which) continue;
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (p->run > 1)
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, p->run, i, p->lines);
+        else
+            ind__textf(&w->code, "%s x%u[%d];\n", type, i, p->lines);
+    }
+}
+
+static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
+    if (!any) return;
+    cg__begin_lines(w, p, begin);
+    bool guarded = !w->shift && (!p->exact || !p->single);
+    if (guarded)
+        cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)", p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (p->ahead[i] != which) continue;
+        w->memory[i] = NULL;
+        const char *element = cg__element(w, i);
+        if (w->shift)
+            ind__textf(&w->code, "x%u[k] = ind_load_part<%d>(&%s, r0, %s);\n", i, p->run, element, p->size_value);
+        else if (p->run > 1)
+            ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
+        else
+            ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
+        w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
+        if (p->run > 1) cg__use(w, w->shift ? IND__CG_VEC_PART : IND__CG_VEC);
+    }
+    if (guarded) cg__end(w);
+    cg__end(w);
+}
+
+/* ---- a chunk */
+
+static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
+    return cg__inst(w, scan)->flags & IND__INST_EXCLUSIVE;
+}
+
+/* The results of the scans up to a level, at element j of the thread's run in line k. */
+static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
+    const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->runs[i] || w->level[i] > levels) continue;
+        const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
+        ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
+        if (cg__is_exclusive(w, i))
+            ind__textf(&w->code, "if (%s > 0) %s.join(%s[%s > 0 ? k * %d + j - %d : 0]);\n", step, t, s, step, p->run,
+                       p->team ? p->run : 1);
+        else
+            ind__textf(&w->code, "%s.join(%s[k * %d + j]);\n", t, s, p->run);
+        cg__scan_results_of(w, i, t);
+    }
+}
+
+/* The states s[] of element j of the thread's run in line k, with those of the run before it. */
+static void cg__emit_run_states(ind__writer *w, const cg__scan_pass *p, int level) {
+    uint32_t num = w->body->num_inst;
+    const char *at = cg__string(w, "k * %d + j", p->run);
+    for (uint32_t i = 1; i < num && !p->exact; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
+    if (!p->exact) cg__begin(w, w->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
+    cg__emit_run_results(w, p, level - 1);
+    cg__need_elements_at(w, level);
+    cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            cg__scan_element(w, i, cg__string(w, "%s[%s] = %s", cg__of_scan(w, "s", i), at, cg__scan_state(w, i)));
+    if (!p->exact) cg__end(w);
+    if ((p->team ? p->lines : p->run) == 1) return;
+    const char *step = p->team ? "k" : "j";
+    ind__textf(&w->code, "if (%s > 0) {\n", step);
+    for (uint32_t i = 1; i < num; i++) {
+        if (!cg__runs_at(w, i, level)) continue;
+        const char *s = cg__of_scan(w, "s", i), *t = cg__of_scan(w, "t", i);
+        ind__textf(&w->code, "    %s %s = %s[%s > 0 ? %s - %d : 0];\n    %s.join(%s[%s]);\n    %s[%s] = %s;\n",
+                   cg__scan_state(w, i), t, s, step, at, p->team ? p->run : 1, t, s, at, s, at, t);
+    }
+    ind__textf(&w->code, "}\n");
+}
+
+/* ---- blocks that share rows
+
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
+   order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
+   without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
+   tile is what comes before its group of 32 tiles, which the last tile of the group before has published, and the
+   totals of the tiles of the group before it, one for each lane of a warp. (Groups of 64 and 128 were slower on an
+   H200: a tile then waits for more of those that began when it did.)
+
+   Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
+   block that looks clears them, so that each launch finds zeros. */
+
+#define IND__CG_SCAN_GROUP 32
+
+/* The row and the tile of the block, and where its row's words are. */
+static void cg__emit_lookback_position(ind__writer *w, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
+    int chunk = cg__scan_chunk(w, &p);
+    cg__use(w, IND__CG_LOOKBACK);
+    ind__textf(&w->code,
+               "__shared__ unsigned ticket;\nif (threadIdx.x == 0) ticket = atomicAdd((unsigned *)lookback, 1u);\n"
+               "__syncthreads();\nconst unsigned tiles = ((unsigned long long)(%s) + %d) / %d;\n",
+               size, chunk - 1 + cg__most_shift(w), chunk);
+    ind__textf(&w->code,
+               "const int tile = ticket %% tiles;\nconst unsigned row = ticket / tiles, rows = gridDim.x / tiles;\n");
+    ind__textf(&w->code,
+               "const long long per_row = tiles + tiles / %d + 1;\nunsigned long long *word = lookback + 2;\n",
+               IND__CG_SCAN_GROUP);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_scan(w, i)) continue;
+        const char *totals = cg__of_scan(w, "totals", i), *groups = cg__of_scan(w, "groups", i);
+        const char *words = cg__string(w, "(sizeof(%s) / 4)", cg__scan_state(w, i));
+        ind__textf(&w->code, "unsigned long long *const %s = word + row * per_row * %s;\n", totals, words);
+        ind__textf(&w->code, "unsigned long long *const %s = %s + tiles * %s;\n", groups, totals, words);
+        ind__textf(&w->code, "word += rows * per_row * %s;\n", words);
+    }
+}
+
+/* The block looks no more. The counter's answer is not waited for before the results are stored. */
+static void cg__emit_tile_done(ind__writer *w) {
+    ind__textf(&w->code,
+               "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
+}
+
+static void cg__emit_tiles_done(ind__writer *w) {
+    cg__begin(w, "if (threadIdx.x < 32 && __shfl_sync(0xffffffffu, done, 0) == gridDim.x - 1)");
+    ind__textf(&w->code, "for (long long i = threadIdx.x; i < word - lookback; i += 32) lookback[i] = 0;\n");
+    cg__end(w);
+}
+
+/* What comes before each of the thread's runs. */
+static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
+    int warps = cg__scan_warps(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__runs_at(w, i, level)) continue;
+        if (cg__looks_back(w)) {
+            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile);\n", warps, cg__of_scan(w, "before", i),
+                       cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i), cg__of_scan(w, "totals", i),
+                       cg__of_scan(w, "groups", i));
+            continue;
+        }
+        const char *shared = cg__of_scan(w, "shared", i);
+        if (p->team) {
+            shared = p->team == 1 ? cg__string(w, "(%s *)0", cg__scan_state(w, i))
+                     : p->turn    ? cg__string(w, "%s[turn]", shared)
+                                  : shared;
+            ind__textf(&w->code, "ind_scan_team<%d, %d>(%s, %s, %s);\n", p->lanes, p->team, cg__of_scan(w, "before", i),
+                       shared, cg__of_scan(w, "carry", i));
+            continue;
+        }
+        if (warps == 1) shared = cg__string(w, "(%s *)0", cg__scan_state(w, i));
+        if (p->turn) shared = cg__string(w, "%s[turn]", shared);
+        ind__textf(&w->code, "ind_scan_threads<%d, %d>(%s, %s, %s, %s);\n", p->lanes, warps,
+                   cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), shared, cg__of_scan(w, "carry", i));
+    }
+}
+
+/* The scans of one level in one chunk of the row: each thread joins its runs, then what comes before them. */
+static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int level) {
+    uint32_t num = w->body->num_inst;
+    const char *begin = p->single ? "" : "begin + ";
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s %s[%d], %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
+                       p->lines * p->run, cg__of_scan(w, "before", i), p->team ? p->run : p->lines);
+    cg__begin_lines(w, p, begin);
+    cg__begin_neighbours(w, p);
+    cg__emit_run_states(w, p, level);
+    cg__end(w);
+    cg__move_back(w, p);
+    for (uint32_t i = 1; i < num && !p->team; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "%s[k] = %s[k * %d + %d];\n", cg__of_scan(w, "before", i), cg__of_scan(w, "s", i),
+                       p->run, p->run - 1);
+    cg__end(w);
+    for (uint32_t i = 1; i < num && p->team; i++)
+        if (cg__runs_at(w, i, level))
+            ind__textf(&w->code, "#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s[%d + j];\n", p->run,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "s", i), (p->lines - 1) * p->run);
+    if (level == 1 && !p->single && !cg__looks_back(w))
+        cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
+                              cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
+    cg__emit_scan_join(w, p, level);
+}
+
+/* As cg__vector_stores, of what lies in the row. */
+static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "ind_store_part(&%s, y%u, r0, %s);\n", cg__element(w, i), i, p->size_value);
+        cg__use(w, IND__CG_VEC_PART);
+    }
+}
+
+/* What is made of the scans' results in one chunk. */
+static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
+    bool vectors = p->run == w->variant->vector && p->run > 1;
+    cg__begin_lines(w, p, p->single ? "" : "begin + ");
+    if (!p->exact && !w->shift && (vectors || p->team))
+        ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
+    cg__need_scanned(w, p->sweep);
+    if (vectors) cg__emit_chunk_arrays(w, p->sweep);
+    if (vectors) cg__vector_sinks(w);
+    cg__begin_neighbours(w, p);
+    if (w->shift)
+        ind__textf(&w->code, "if (r < 0 || r >= %s) continue;\n", p->size);
+    else if (!p->exact && !vectors && !p->team)
+        ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
+    cg__emit_run_results(w, p, p->levels);
+    if (vectors)
+        cg__emit_scanned_element(w, p->sweep);
+    else
+        cg__emit_scanned(w, p->sweep);
+    cg__end(w);
+    cg__move_back(w, p);
+    if (!p->team) w->var[w->domain.rank] = "r0";
+    if (vectors) cg__emit_chunk_adds(w, p->sweep);
+    if (w->shift)
+        cg__store_parts(w, p);
+    else if (vectors)
+        cg__vector_stores(w);
+    cg__end(w);
+    w->var[w->domain.rank] = "r";
+}
+
+static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
+    const char *begin = p->single ? "" : "begin + ";
+    cg__declare_chunk_loads(w, p, IND__CG_LOADED_FIRST);
+    cg__start_chunk_loads(w, p, IND__CG_LOADED_FIRST, begin);
+    for (int level = 1; level <= p->levels; level++) cg__emit_scan_level(w, p, level);
+    if (p->turn) ind__textf(&w->code, "turn ^= 1;\n");
+    if (cg__looks_back(w)) cg__emit_tile_done(w);
+    cg__emit_scan_results(w, p);
+    if (cg__looks_back(w)) cg__emit_tiles_done(w);
+}
+
+/* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
+static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
+    if (w->failed) return;
+    cg__use(w, p.team ? IND__CG_SCAN_TEAM : IND__CG_SCAN);
+    cg__emit_scanned_rows(w, s);
+    cg__find_chunk_loads(w, &p);
+    int carried = p.team ? (p.run + p.team - 1) / p.team : 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->runs[i]) continue;
+        const char *state = cg__scan_state(w, i), *none = cg__of_scan(w, "none", i);
+        ind__textf(&w->code, "const %s %s = {%s};\n", state, none, cg__scans[cg__scan_kind(w, i)].none);
+        if (p.team)
+            ind__textf(&w->code, "%s %s[%d];\n#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s;\n", state,
+                       cg__of_scan(w, "carry", i), carried, carried, cg__of_scan(w, "carry", i), none);
+        else if (!cg__looks_back(w))
+            ind__textf(&w->code, "%s %s = %s;\n", state, cg__of_scan(w, "carry", i), none);
+    }
+    if (cg__looks_back(w)) {
+        ind__textf(&w->code, "const %s begin = (%s)tile * %d;\n", cg__int(w), cg__int(w), cg__scan_chunk(w, &p));
+    } else if (!p.single) {
+        cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
+        cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size, w->shift ? " + shift" : "",
+                  cg__scan_chunk(w, &p));
+    }
+    cg__emit_scan_chunk(w, &p);
+    if (!p.single && !cg__looks_back(w)) cg__end(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (p.ahead[i]) w->memory[i] = NULL;
+}
+
+/* A pass in which each thread walks along its row. */
+static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    cg__emit_scanned_rows(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->runs[i])
+            ind__textf(&w->code, "%s %s = {%s};\n", cg__scan_state(w, i), cg__of_scan(w, "s", i),
+                       cg__scans[cg__scan_kind(w, i)].none);
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (%s r = 0; r < %s; r++)", cg__int(w), size);
+    for (int level = 1; level <= levels; level++) {
+        cg__need_elements_at(w, level);
+        cg__emit(w, IND__CG_ALL_VARS, s->stage);
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!cg__runs_at(w, i, level)) continue;
+            const char *state = cg__of_scan(w, "s", i), *x = cg__of_scan(w, "x", i);
+            cg__scan_element(w, i, cg__string(w, "const %s %s = ", cg__scan_state(w, i), x));
+            const char *result = cg__is_exclusive(w, i) ? cg__of_scan(w, "t", i) : state;
+            if (cg__is_exclusive(w, i))
+                ind__textf(&w->code, "const %s %s = %s;\n", cg__scan_state(w, i), result, state);
+            ind__textf(&w->code, "%s.join(%s);\n", state, x);
+            cg__scan_results_of(w, i, result);
+        }
+    }
+    cg__emit_scanned(w, s);
+    cg__end(w);
+}
+
+/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
+static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
+    if (!s->stores) {
+        ind__textf(&w->code, "{\n");
+        w->code.indent++;
+        w->scope++;
+    }
+    if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !cg__scans_team(w))
+        cg__emit_scan_walk(w, s, levels, size);
+    else
+        cg__emit_scan_chunks(w, s, levels, size);
+    if (!s->stores) cg__end(w);
+    cg__forget_scans(w);
+}
+
+static ind_status cg__emit_scan_kernel(ind__writer *w) {
+    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    cg__sweep last = cg__scan_sweep(w);
+    if (cg__combines(w)) cg__emit_combine_state(w);
+    cg__emit_scan_shared(w, size);
+    if (cg__looks_back(w)) cg__emit_lookback_position(w, size);
+    cg__emit_scan_position(w);
+    cg__emit_scan_place(w, size);
+    cg__emit_row_values(w);
+    for (int stage = 0; stage < last.stage; stage++) {
+        cg__sweep s = {.stage = stage};
+        int levels = cg__find_runs(w, &s);
+        if (!levels) {
+            cg__emit_sweep(w, &s);
+            continue;
+        }
+        cg__begin_scan_sweep(w, &s);
+        cg__emit_scan_pass(w, &s, levels, size);
+        cg__end_scan_sweep(w, &s);
+    }
+    cg__begin_scan_sweep(w, &last);
+    cg__emit_scan_pass(w, &last, cg__find_runs(w, &last), size);
+    cg__emit_scan_end(w);
+    return IND_OK;
 }
 
 /* ---- sort */
@@ -4938,11 +6028,9 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__use(w, IND__CG_SORT);
     ind__textf(&w->code, "__shared__ %s keys[%d];\n__shared__ %s %s[%d];\n", type, w->variant->per_thread,
                shared ? "int" : cg__int(w), shared ? "at" : "places", w->variant->per_thread);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i))
-            ind__textf(&w->code, "__shared__ %s %s[%d];\n", cg__scan_state(w, i), cg__of_scan(w, "shared", i),
-                       cg__scan_warps(w));
+    cg__emit_scan_shared(w, size);
     cg__emit_scan_position(w);
+    cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
     for (int stage = 0; stage <= w->scan_stage; stage++) {
         cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
@@ -6129,9 +7217,153 @@ static ind_status cg__emit_matmul(ind__writer *w) {
 
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
+/* Can tiled loads move n neighbours along y, and something that is stored n along x? */
+static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
+    ind_expr guard = {0};
+    bool aligned = false, stores = false;
+    int narrowest = 16, widest = 0, tiles = 0, shared = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const bool tiled = cg__through_tile(w, i, x, y);
+        w->vector[i] = 1;
+        if (!cg__is_access(w, i)) continue;
+        const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
+        if (tiled && !fits) return false;
+        if (!fits) continue;
+        w->vector[i] = (uint8_t)n;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        tiles += tiled;
+        shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
+        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
+    if (narrowest * n > 16 || widest * n > 32) return false;
+    for (int k = 0; k < 2; k++)
+        if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
+    if (ind__ok(guard)) cg__guard(w->variant, guard);
+    w->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
+static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
+    const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
+    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    return full && tiles >= 2.0 * w->target->num_sms;
+}
+
+/* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
+   at least one vector per y of a group. Better are 256 bytes along either side, two lines of the L2, where shared
+   memory still holds several tiles. */
+static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group, int bytes) {
+    int size = 32;
+    while (size < 8 * n || size * size < 256 * n * group) size *= 2;
+    if (!cg__suits_tile(w, x, y, size)) return 0;
+    while (size < 128 && size * bytes < 256 && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
+    return size;
+}
+
+static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
+    ind__variant *v = w->variant;
+    const int bytes = cg__widest_tile(w, x, y), group = bytes < 4 ? 4 / bytes : 1;
+    for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
+        const int size = cg__vector_tile(w, x, y, n, group, bytes);
+        if (!size || !cg__try_tile_vector(w, x, y, n, size)) continue;
+        v->vector = n;
+        v->tile_m = v->tile_n = size;
+        /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
+        if (!w->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        return true;
+    }
+    memset(w->vector, 1, w->body->num_inst);
+    return false;
+}
+
+static void cg__choose_transpose(ind__writer *w, int x, int y) {
+    ind__variant *v = w->variant;
+    ind_expr blocks[3];
+    v->strategy = IND_STRATEGY_TRANSPOSE;
+    const bool vectors = cg__choose_tile_vector(w, x, y);
+    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(w, x, y) <= 2 ? 64 : 32;
+    v->per_thread = v->tile_m * v->tile_n / v->threads;
+    cg__tile_blocks(w, x, y, blocks);
+    cg__set_axes(w, blocks);
+    v->shared_bytes = ind_int(w->context, 0);
+    cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
+            vectors ? ", by vectors" : "");
+}
+
+/* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
+   twice, as scattered writes cost more. */
+static int cg__best_pointwise(const ind__writer *w) {
+    int best = -1;
+    double most = 0;
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        double bytes = 0;
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!cg__is_access(w, i) || !cg__in_runs(w, i, v)) continue;
+            const int times = cg__inst(w, i)->op == IND_LOOP_STORE ? 2 : 1;
+            bytes += times * ind_dtype_bytes(cg__memory_dtype(w, i)) * cg__share(w, i);
+        }
+        if (bytes <= most) continue;
+        most = bytes;
+        best = v;
+    }
+    return best;
+}
+
+/* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
+   tile costs less than stores of single elements, however many loads they help. -1: none. */
+static int cg__stored_var(const ind__writer *w, int other) {
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        int tiles = 0;
+        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
+            const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
+            if (cg__inst(w, i)->op == IND_LOOP_STORE)
+                all = along;
+            else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
+                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+        }
+        if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
+    }
+    return -1;
+}
+
+#define IND__CG_GATHER_STEPS   4    /* rows that an index names and that a thread has under way */
+#define IND__CG_THREADS_PER_SM 2048 /* most that a multiprocessor holds */
+
+/* Is something rounded to a narrow type before it is stored? */
+static bool cg__rounds(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;
+        const uint32_t x = cg__stored_value(w, i);
+        if (cg__inst(w, x)->op != IND_LOOP_LOAD || cg__memory_dtype(w, x) != cg__memory_dtype(w, i)) return true;
+    }
+    return false;
+}
+
+/* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
+   first: then most of the time nothing else is under way (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with
+   four 65.2). Where elements are rounded, four cost more than that (bf16: 69.8 and 74.2). Few blocks are spread out
+   instead. */
+static int cg__pointwise_steps(const ind__writer *w) {
+    bool gathers = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        gathers |= cg__gathers(w, i);
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
+    }
+    const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
+    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_THREADS_PER_SM * w->target->num_sms;
+    return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+}
+
 static void cg__choose_pointwise(ind__writer *w) {
     ind__variant *v = w->variant;
-    int best = cg__best_p(w, 0);
+    int best = cg__best_pointwise(w);
+    const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
+    if (stored >= 0) best = stored;
     if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
@@ -6140,18 +7372,7 @@ static void cg__choose_pointwise(ind__writer *w) {
     v->vector = v->rows = v->per_thread = 1;
     w->tile_y = cg__transposed_var(w);
     if (w->tile_y >= 0) {
-        int x = w->domain.rank - 1, y = w->tile_y, widest = 1;
-        for (uint32_t i = 1; i < w->body->num_inst; i++)
-            if (cg__through_tile(w, i, x, y) && ind_dtype_bytes(cg__memory_dtype(w, i)) > widest)
-                widest = ind_dtype_bytes(cg__memory_dtype(w, i));
-        v->strategy = IND_STRATEGY_TRANSPOSE;
-        v->tile_m = v->tile_n = widest <= 2 ? 64 : 32;
-        v->per_thread = v->tile_m * v->tile_n / v->threads;
-        ind_expr blocks[3];
-        cg__tile_blocks(w, x, y, blocks);
-        cg__set_axes(w, blocks);
-        v->shared_bytes = ind_int(w->context, 0);
-        cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory");
+        cg__choose_transpose(w, w->domain.rank - 1, w->tile_y);
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
@@ -6161,10 +7382,10 @@ static void cg__choose_pointwise(ind__writer *w) {
         v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
         v->vector = cg__shift_points(w, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector;
+    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
     ind_expr points = cg__p_numel(w);
     if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
-    cg__grid(w, points, (int64_t)v->threads * v->vector);
+    cg__grid(w, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
         cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
                 v->vector);
@@ -6324,6 +7545,24 @@ static int cg__threads_of(int64_t vectors, int rounds) {
     return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
 }
 
+#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+
+/* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
+   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns.
+   Whether 64 do shows in the build. Of fewer than 256 threads several blocks fit whatever registers they take. */
+static bool cg__wish_blocks(ind__writer *w) {
+    ind__variant *v = w->variant;
+    if (w->part || w->kernel->run || v->shifted || v->threads < 256) return true;
+    const bool may = v->threads < IND__CG_FULL_THREADS && v->per_thread <= 32, few = may && w->way == 0;
+    w->more_ways = w->way < (may ? 2 : 1);
+    if (few) v->blocks_per_sm = IND__CG_FULL_THREADS / v->threads;
+    if (few)
+        cg__why(w, "%s, with 64 registers a thread for %d blocks on a multiprocessor", v->why, v->blocks_per_sm);
+    else if (may)
+        cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
+    return few || w->more_ways;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -6341,9 +7580,152 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
-        return true;
+        if (cg__wish_blocks(w)) return true;
+        break;
     }
     return false;
+}
+
+#define IND__CG_STAGED_STATES    2048 /* bytes of shared memory that states and barriers may take beside the rows */
+#define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
+#define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
+
+/* Is every load that varies along the row and from row to row copied by cp.async? */
+static bool cg__can_stage(const ind__writer *w) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
+        bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
+        if (inst->op != IND_LOOP_LOAD || !row) continue;
+        if (!cg__is_staged(w, i)) return false;
+        any = true;
+    }
+    return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
+}
+
+/* Sweeps that a block makes over memory if it does not keep the row. */
+static int cg__looped_sweeps(ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    ind_strategy s = w->variant->strategy;
+    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
+    int n = cg__sweeps(w, sweep);
+    w->variant->strategy = s;
+    return n;
+}
+
+static int64_t cg__staged_bytes(const ind__writer *w) {
+    return (int64_t)2 * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+}
+
+/* The least cluster whose blocks have room for two rows each, `blocks` of them on a multiprocessor; false: there is
+   none. */
+static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks) {
+    ind__variant *v = w->variant;
+    int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
+    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
+    v->threads = threads;
+    v->blocks_per_sm = blocks;
+    for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
+        int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
+        v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
+        if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
+    }
+    return false;
+}
+
+/* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
+   all rows use. */
+typedef struct cg__held_words {
+    double staged, values, common;
+} cg__held_words;
+
+static cg__held_words cg__count_held(const ind__writer *w) {
+    cg__held_words words = {0};
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        double memory = ind_dtype_bytes(cg__inst(w, i)->op == IND_LOOP_LOAD ? cg__memory_dtype(w, i) : IND_F32) / 4.0;
+        if (cg__is_staged(w, i))
+            words.staged += memory;
+        else if (cg__is_row_load(w, i))
+            words.common += memory;
+        else if (w->kept[i])
+            words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+    }
+    return words;
+}
+
+/* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
+   otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
+   row would be read again from shared memory, which costs least. */
+static void cg__choose_held(ind__writer *w) {
+    static const struct {
+        int held;
+        bool once;
+    } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
+    enum { N = sizeof order / sizeof *order };
+    ind__variant *v = w->variant;
+    const cg__held_words words = cg__count_held(w);
+    int room = 65536 / (v->threads * v->blocks_per_sm) - IND__CG_STAGED_REGISTERS, seen = 0;
+    if (room > 255 - IND__CG_STAGED_REGISTERS) room = 255 - IND__CG_STAGED_REGISTERS;
+    for (int o = 0; o < N; o++) {
+        double held = order[o].held ? words.values : 0;
+        if (order[o].held == 2 && held < words.staged)
+            held = words.staged; /* values take the place of what they are of */
+        if (order[o].once) held += words.common;
+        if (held * v->per_thread > room && o < N - 1) continue;
+        if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
+        if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
+        w->more_ways = seen++ > w->way;
+    }
+}
+
+/* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
+   as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
+   several, blocks of half the part of a row take turns, as many as have the registers. They need twice the cluster,
+   though. */
+static bool cg__fit_staged(ind__writer *w, int64_t longest) {
+    if (!cg__choose_cluster(w, longest, 512, 1)) return false;
+    const ind__variant one = *w->variant;
+    bool turns = w->variant->vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1,
+         common = cg__count_held(w).common > 0;
+    if (!turns || !cg__choose_cluster(w, longest, common ? 512 : 256, common ? 2 : 3)) *w->variant = one;
+    return true;
+}
+
+static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    const ind__variant before = *v;
+    if (longest > 1 << 24 || ind_hint(cg__r_numel(w)) * 8 < longest || w->part || w->kernel->run) return false;
+    if (v->shifted) return false; /* what is copied in the background starts at boundaries */
+    v->strategy = IND_STRATEGY_ROW_STAGED;
+    v->rows = 1;
+    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest)) {
+        *v = before;
+        return false;
+    }
+    cg__choose_held(w);
+    v->resident = w->target->num_sms * v->blocks_per_sm / v->cluster;
+    v->items = cg__p_numel(w);
+    v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
+    v->grid[0] = ind__staged_grid(v);
+    v->grid[1] = v->grid[2] = ind_int(w->context, 1);
+    static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
+    cg__why(
+        w,
+        "rows of at most %lld elements wait in the shared memory of %d %s while those before are worked on; %s%s in "
+        "registers",
+        (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block", held[v->held],
+        v->once ? " and what all rows use" : "");
+    return true;
+}
+
+/* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
+   longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
+   the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
+static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
+    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (alone && cg__choose_row_staged(w, longest)) return true;
+    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
 static void cg__choose_row_looped(ind__writer *w) {
@@ -6377,12 +7759,12 @@ static void cg__choose_row(ind__writer *w) {
     int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
     if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(w, longest);
-    else if (!cg__choose_row_block(w, longest))
+    else if (!cg__choose_row_kept(w, longest))
         cg__choose_row_looped(w);
     if (v->shifted && cg__in_registers(w)) v->blocks_per_sm = cg__shifted_blocks(w);
     if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
-    cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -6402,15 +7784,193 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_row(w);
 }
 
-#define IND__CG_SCAN_WIDE    16   /* bytes of a state from which on a thread keeps fewer, as it has 255 registers */
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
+#define IND__CG_SCAN_WORDS                                                                                             \
+    32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
+        */
 
-/* 64-bit words that the states of several scans take. */
-static int cg__scan_words(const ind__writer *w) {
+/* 4-byte words of a scan's state: ind_scan_words in the prelude. */
+static int cg__state_words(const ind__writer *w, uint32_t scan) {
+    bool wide = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8;
+    if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) return cg__combine_words(w);
+    if (!cg__finds_positions(w, scan)) return (wide ? 2 : 1) * (cg__adds_exp(w, scan) ? 2 : 1);
+    return wide || w->variant->index_bits == 64 ? 4 : 2;
+}
+
+/* Registers for the states of one element of the row. */
+static int cg__scan_states(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_scan(w, i)) words += cg__combines(w) ? 0 : cg__finds_positions(w, i) ? 2 : 1;
+        if (cg__is_scan(w, i)) words += cg__state_words(w, i);
     return words;
+}
+
+/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them.
+ */
+static double cg__scan_registers(const ind__writer *w, bool ahead) {
+    double states = cg__scan_states(w), loads = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+    }
+    return ahead ? states + loads : states > loads ? states : loads;
+}
+
+/* Lines that a thread has so many registers for, a power of 2. */
+static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
+    int lines = 16;
+    if (w->shift) words /= 2; /* what is left out takes some, too */
+    while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
+    return lines;
+}
+
+/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
+   they may be. */
+static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
+    while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
+    while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
+    if (n == 1) memset(w->vector, 1, w->body->num_inst);
+    w->variant->vector = n;
+}
+
+/* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
+static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    ind_expr stride, base;
+    int64_t one;
+    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
+    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+}
+
+/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
+   whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
+   aligned move one element after the other. */
+static void cg__choose_scan_shift(ind__writer *w) {
+    int narrowest = 16, widest = 1, n = 1;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__moves_neighbours(w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
+        n *= 2;
+    if (n == 1) w->shift = 0;
+    if (!w->shift) return;
+    w->variant->vector = n;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+}
+
+/* Bytes that are moved for each element of the row. */
+static int cg__scan_bytes_moved(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes;
+}
+
+/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than
+   half as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before
+   takes as long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a
+   whole. */
+static bool cg__prefers_lookback(const ind__writer *w) {
+    const ind_target *t = w->target;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    if (rows < 1 || !cg__scans_only(w)) return false;
+    if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
+    if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
+    double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
+    double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
+    return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
+}
+
+/* Tiles so large that each multiprocessor has one, or as its registers allow. */
+static void cg__choose_lookback(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
+    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / w->target->num_sms;
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
+    while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
+    v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
+    v->rows = 1;
+    v->per_thread = lines * v->vector;
+    int64_t chunk = (int64_t)v->threads * v->per_thread;
+    ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
+    ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
+    ind_expr groups =
+        ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
+    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
+    cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
+    cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
+}
+
+/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
+ */
+static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    int run = v->vector, lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS), lanes = 32;
+    if (longest <= 32 * (int64_t)lines * run) {
+        while (lanes > 1 && (int64_t)lanes / 2 * run >= longest) lanes /= 2;
+        while (lines > 1 && (int64_t)lanes * (lines / 2) * run >= longest) lines /= 2;
+        v->strategy = IND_STRATEGY_SCAN_WARP;
+        v->rows = 128 / lanes;
+        v->threads = 128;
+        v->per_thread = lines * run;
+        cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, lanes);
+        return;
+    }
+    v->strategy = IND_STRATEGY_SCAN_BLOCK;
+    v->rows = 1;
+    if (longest <= 512 * (int64_t)lines * run) {
+        v->per_thread = lines * run;
+        int64_t threads = (longest + v->per_thread - 1) / v->per_thread;
+        v->threads = cg__scans_only(w) ? (int)((threads + 31) / 32 * 32) : cg__pow2_at_least(threads, 64, 512);
+        cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        return;
+    }
+    bool few = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms;
+    v->per_thread = cg__scan_lines(w, true, IND__CG_SCAN_WORDS) * run;
+    v->threads = cg__pow2_at_least(ind_hint(cg__r_numel(w)) / v->per_thread, 128, few ? 512 : 256);
+    cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+}
+
+#define IND__CG_SECTOR 32 /* bytes that memory moves at least */
+#define IND__CG_SCAN_FLIGHT                                                                                            \
+    32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
+           */
+
+/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
+   rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
+   the rows, that enough is under way, and their states fit into shared memory. */
+static void cg__choose_scan_team(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
+    int lanes = 32, n = 8, bytes = 0, widest = 0;
+    while (n > 1 && rows / (lanes * n) < most) n /= 2;
+    cg__choose_scan_vector(w, w->domain.rank - 1, n);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+        bytes += own;
+        widest = own > widest ? own : widest;
+    }
+    while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR) lanes /= 2;
+    int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
+        line = lanes * lines * v->vector * (bytes ? bytes : 1);
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int team =
+        cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
+    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
+    if (team * lanes < 128) lanes = 128 / team;
+    v->per_thread = lines * v->vector;
+    v->rows = lanes * v->vector;
+    v->threads = lanes * team;
+    cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
 }
 
 static void cg__choose_scan(ind__writer *w) {
@@ -6418,31 +7978,29 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool wide = cg__scan_words(w) > 2 || (cg__combines(w) && cg__combine_bytes(w) > IND__CG_SCAN_WIDE);
-    bool column = best >= 0 && rows >= IND__CG_SCAN_COLUMNS &&
+    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__CG_SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
-    v->vector = 1;
-    v->per_thread = column ? 1 : wide ? IND__CG_SCAN_RUN / 2 : IND__CG_SCAN_RUN;
-    v->threads = 128;
-    if (column) {
-        v->strategy = IND_STRATEGY_SCAN_COLUMN;
-        v->rows = 128;
+    v->vector = v->per_thread = 1;
+    memset(w->vector, 1, w->body->num_inst);
+    v->strategy = IND_STRATEGY_SCAN_COLUMN;
+    if (column && cg__scans_only(w)) {
+        cg__choose_scan_team(w);
+    } else if (column) {
+        v->threads = v->rows = 128;
         cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
-    } else if (length <= 64 * IND__CG_SCAN_RUN) {
-        v->strategy = IND_STRATEGY_SCAN_WARP;
-        v->rows = 4;
-        cg__why(w, "rows that a warp scans in a step or two");
     } else {
-        v->strategy = IND_STRATEGY_SCAN_BLOCK;
-        v->rows = 1;
-        bool few = rows < 2 * w->target->num_sms && !wide;
-        v->threads = cg__pow2_at_least(length / v->per_thread, 128, few ? 1024 : 256);
-        cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+        int64_t longest = cg__upper_bound(cg__r_numel(w));
+        cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
+        if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
+        if (cg__prefers_lookback(w)) {
+            cg__choose_lookback(w);
+            return;
+        }
+        cg__choose_scan_rows(w, longest > 0 ? longest + cg__most_shift(w) : 1);
     }
     cg__grid(w, cg__p_numel(w), v->rows);
 }
@@ -6608,7 +8166,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else {
-            ind__textf(t, "unsigned long long *error");
+            ind__textf(t, "unsigned long long *%s", a->kind == IND__ARG_ERROR ? "error" : "lookback");
         }
         ind__textf(t, i < last ? ",\n" : ") {\n");
     }
@@ -6616,20 +8174,29 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
-    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
+    ind__textf(t, "extern \"C\" __global__ void ");
+    if (w->variant->cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
     cg__write_params(w, t);
     t->indent--;
 }
 
-/* The error record is the last argument. */
-static ind_status cg__pass_error(ind__writer *w) {
-    if (!w->needs_error) return IND_OK;
+static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
     if (!a) return ind__failed(w->context);
-    a->kind = IND__ARG_ERROR;
+    *a = arg;
     return IND_OK;
+}
+
+/* The error record and the words to look back are the last arguments. */
+static ind_status cg__pass_records(ind__writer *w) {
+    ind_status status = IND_OK;
+    if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (!status && ind__ok(w->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    return status;
 }
 
 /* ---- sizes that come from data */
@@ -6750,7 +8317,7 @@ static ind_status cg__assemble(ind__writer *w) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
-    if (cg__pass_error(w)) return ind__failed(w->context);
+    if (cg__pass_records(w)) return ind__failed(w->context);
     if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
@@ -6783,6 +8350,7 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
     const int per_thread = vectors * v->vector;
     if (per_thread > 64 || cg__kept_words(w) * per_thread + 24 > 65536 / threads) return false;
     v->per_thread = per_thread;
+    if (v->blocks_per_sm) v->blocks_per_sm = threads < IND__CG_FULL_THREADS ? IND__CG_FULL_THREADS / threads : 0;
     return true;
 }
 
@@ -6831,7 +8399,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
         if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
-                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan(w)
+                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
                  : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
                                                                   : cg__emit_pointwise(w);
@@ -6849,19 +8417,33 @@ static bool cg__sizes_fit(ind__writer *w) {
     return true;
 }
 
-static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+/* One way to make the variant; *more: there is another one. */
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way,
+                               bool *more) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
         *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
+        w.way = way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
+        *more = w.more_ways;
         cg__free(&w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+    for (int way = 0;; way++, v = v->otherwise) {
+        bool more = false;
+        ind_status status = cg__plan_way(p, k, v, optimistic, way, &more);
+        if (status || !more) return status;
+        v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
+        if (!v->otherwise) return IND_OUT_OF_MEMORY;
+    }
 }
 
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
@@ -6923,8 +8505,9 @@ static int cg__part_shared(const ind__writer *w) {
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
+    if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
-        bytes = v->threads / 32 * (cg__state_bytes(w) + (cg__combines(w) ? cg__combine_bytes(w) : 16));
+        bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
     return bytes;
 }
 
@@ -6932,18 +8515,22 @@ static int cg__part_shared(const ind__writer *w) {
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
-    ind_status status = cg__pass_error(w);
+    ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);
     if (w->code.size) cg__part_code(&code, w->code.data);
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions ? "it calls a function of the user" : NULL;
+    part->why_not = w->num_functions       ? "it calls a function of the user"
+                    : ind__ok(w->lookback) ? "its blocks wait for one another"
+                                           : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
-    part->barrier = part->code && strstr(part->code, "__syncthreads()");
+    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                 cg__sorts_rows(w); /* in functions of the prelude */
+    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
     ind__text_free(&params);
@@ -7682,22 +9269,23 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* --------------------------------------------------------------------------------------------------- >>arch */
 
 /* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications); number of multiprocessors of the common board, and its rates as NVIDIA's data sheets state them:
+   specifications), blocks of a cluster (8 everywhere; more if the device is asked for it); number of multiprocessors of
+   the common board, and its rates as NVIDIA's data sheets state them:
    GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
 static const struct {
     int sm;
     bool specific; /* has an "a" form */
-    int num_sms, shared_per_block, shared_per_sm;
+    int num_sms, shared_per_block, shared_per_sm, max_cluster;
     int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
 } cg__archs[] = {
-    {80, false, 108, 166912, 167936, 2039, 19500, 312000},  /* A100 80 GB SXM */
-    {86, false, 84, 101376, 102400, 768, 38700, 154800},    /* RTX A6000 */
-    {87, false, 16, 166912, 167936, 204, 5300, 42500},      /* Jetson AGX Orin */
-    {89, false, 142, 101376, 102400, 864, 91600, 362000},   /* L40S */
-    {90, true, 132, 232448, 233472, 4800, 67000, 989000},   /* H200 SXM */
-    {100, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B200 */
-    {103, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B300 */
-    {120, true, 170, 101376, 102400, 1792, 104800, 209500}, /* RTX 5090 */
+    {80, false, 108, 166912, 167936, 1, 2039, 19500, 312000},   /* A100 80 GB SXM */
+    {86, false, 84, 101376, 102400, 1, 768, 38700, 154800},     /* RTX A6000 */
+    {87, false, 16, 166912, 167936, 1, 204, 5300, 42500},       /* Jetson AGX Orin */
+    {89, false, 142, 101376, 102400, 1, 864, 91600, 362000},    /* L40S */
+    {90, true, 132, 232448, 233472, 16, 4800, 67000, 989000},   /* H200 SXM */
+    {100, true, 148, 232448, 233472, 16, 8000, 75000, 2250000}, /* B200 */
+    {103, true, 148, 232448, 233472, 16, 8000, 75000, 2250000}, /* B300 */
+    {120, true, 170, 101376, 102400, 8, 1792, 104800, 209500},  /* RTX 5090 */
 };
 #define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
 
@@ -7712,6 +9300,7 @@ void ind__target_defaults(ind_target *t) {
     if (!t->num_sms) t->num_sms = cg__archs[a].num_sms;
     if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
     if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
+    if (!t->max_cluster) t->max_cluster = cg__archs[a].max_cluster;
     if (!t->registers_per_thread) t->registers_per_thread = 255;
     if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
     if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
@@ -7770,6 +9359,13 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
+    const ind__variant *way = v->otherwise;
+    if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
+                (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
+        return "what is built in its place has another guard";
+    const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
+    if (staged && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster || v->resident < 1))
+        return "no cluster of the target";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const bool combo = v->strategy == IND_STRATEGY_COMBO;
@@ -7779,10 +9375,11 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         if (i && v->arg[i - 1].kind > a->kind && !combo)
-            return "arguments are not in the order buffers, sizes, error record";
+            return "arguments are not in the order buffers, sizes, error record, words to look back";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
-        if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
+        if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) &&
+            (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
     return NULL;
@@ -7792,7 +9389,9 @@ ind_status ind__plan_verify(const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel_plan *k = &p->kernel[i];
         for (int v = 0; v < k->num_variants; v++) {
-            const char *rule = cg__broken_rule(p, k, &k->variant[v], v + 1 == k->num_variants);
+            const char *rule = NULL;
+            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->otherwise)
+                rule = cg__broken_rule(p, k, way, v + 1 == k->num_variants);
             if (rule)
                 return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
                                  v, rule);
@@ -7827,7 +9426,7 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         else if (a->kind == IND__ARG_SIZE)
             ind__text_expr(t, a->size);
         else
-            ind__textf(t, "error record");
+            ind__textf(t, a->kind == IND__ARG_ERROR ? "error record" : "words to look back");
     }
     ind__textf(t, "\n");
 }
@@ -7852,6 +9451,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
     if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
     cg__print_args(t, p, v);
+    if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
+    for (const ind__variant *way = v->otherwise; way; way = way->otherwise)
+        ind__textf(t, "if it spills, %s: %s\n", ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
 
@@ -7917,6 +9519,9 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "\"size\": ");
             cg__print_json_expr(t, a->size);
+        } else if (a->kind == IND__ARG_LOOKBACK) {
+            ind__textf(t, "\"lookback_words\": ");
+            cg__print_json_expr(t, a->size);
         } else {
             ind__textf(t, "\"error\": true");
         }
@@ -7930,9 +9535,17 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ", v->threads,
-               v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"index_bits\": %d, ", v->index_bits);
+    ind__textf(
+        t,
+        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
+        v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
+    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"otherwise\": ", v->index_bits, v->cluster,
+               v->spilled);
+    if (v->otherwise)
+        ind__text_json(t, v->otherwise->why);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", ");
     ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
                v->tile_k, v->warps_m, v->warps_n, v->stages);
     for (int d = 0; d < 3; d++) {
@@ -7992,6 +9605,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
         ind__textf(t, i + 1 < p->num_kernels ? "]},\n" : "]}\n");
     }
     ind__textf(t, "]}\n");
+}
+
+ind_expr ind__staged_grid(const ind__variant *v) {
+    ind_context *c = v->items.context;
+    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
