@@ -156,6 +156,14 @@ static void build_transpose(program *p) {
     output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
 }
 
+static void build_transpose_vectors(program *p) {
+    ind_expr size[2] = {n(p, 8192), size_of(p, "S", 1, 1 << 16, 1, 8192)}, turned[2] = {size[1], size[0]};
+    ind__box *x = input(p, "x", IND_BF16, size, 2), *y = input(p, "y", IND_F32, turned, 2);
+    ind_expr map[2] = {ind__index_symbol(p->c, 'i', 1, turned[1]), ind__index_symbol(p->c, 'i', 0, turned[0])};
+    ind__box *t = ind__box_view(&p->low, x, turned, 2, map);
+    output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
+}
+
 static void build_heads(program *p) { /* [B, S, H, D] to [B, H, S, D]: contiguous both ways */
     ind_expr b = size_of(p, "B", 1, 64, 1, 8), s = size_of(p, "S", 1, 512, 1, 128);
     ind_expr size[4] = {b, s, n(p, 12), n(p, 32)}, out[4] = {b, n(p, 12), s, n(p, 32)}, i[4];
@@ -425,17 +433,18 @@ static const struct test_case {
     {"dynamic_line", build_dynamic_line, IND_STRATEGY_POINTWISE, 8, 1},
     {"broadcast", build_broadcast, IND_STRATEGY_POINTWISE, 8, 1},
     {"huge", build_huge, IND_STRATEGY_POINTWISE, 2, 1},
-    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 1, 1},
+    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 2, 1},
+    {"transpose_vectors", build_transpose_vectors, IND_STRATEGY_TRANSPOSE, 8, 1},
     {"heads", build_heads, IND_STRATEGY_POINTWISE, 8, 1},
     {"flip_cat", build_flip_cat, IND_STRATEGY_POINTWISE, 0, 1},
     {"softmax", build_softmax, IND_STRATEGY_ROW_BLOCK, 8, 1},
-    {"softmax_long", build_softmax_long, IND_STRATEGY_ROW_LOOPED, 8, 1},
+    {"softmax_long", build_softmax_long, IND_STRATEGY_ROW_STAGED, 8, 1},
     {"softmax_attention", build_softmax_attention, IND_STRATEGY_ROW_WARP, 4, 1},
     {"softmax_tiny", build_softmax_tiny, IND_STRATEGY_ROW_WARP, 2, 1},
     {"softmax_two_reductions", build_softmax_two_reductions, IND_STRATEGY_ROW_WARP, 1, 1},
     {"layer_norm", build_layer_norm, IND_STRATEGY_ROW_WARP, 8, 1},
     {"add_layer_norm", build_add_layer_norm, IND_STRATEGY_ROW_BLOCK, 8, 1},
-    {"layer_norm_long", build_layer_norm_long, IND_STRATEGY_ROW_LOOPED, 8, 1},
+    {"layer_norm_long", build_layer_norm_long, IND_STRATEGY_ROW_STAGED, 8, 1},
     {"embedding_norm", build_embedding_norm, IND_STRATEGY_ROW_WARP, 4, 1},
     {"column_sum", build_column_sum, IND_STRATEGY_COLUMN, 1, 1},
     {"column_logsumexp", build_column_logsumexp, IND_STRATEGY_COLUMN, 1, 1},
@@ -510,6 +519,11 @@ static void check_compiles(const nvrtc *n, const char *name, const ind__variant 
     CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
     const char *want = " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
     bool clean = log && strstr(log, has_frame(v->source) ? strstr(want, " 0 bytes spill stores") : want);
+    if (ok && !clean && v->otherwise) { /* is built in its place */
+        free(log);
+        check_compiles(n, name, v->otherwise, arch);
+        return;
+    }
     CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source);
     if (getenv("IND_TEST_VERBOSE")) printf("%s %s %s", name, arch, log ? log : "");
     free(log);
@@ -584,7 +598,8 @@ static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_
     if (!status) {
         const ind__variant *v = &s.plan->kernel[0].variant[0];
         CHECK(!ind__plan_verify(s.plan), "%s: %s", t->name, ind_error(c));
-        CHECK(v->strategy == t->strategy, "%s: %s", t->name, ind__strategy_text(v->strategy));
+        bool able = t->strategy != IND_STRATEGY_ROW_STAGED || s.plan->target.max_cluster > 1;
+        CHECK(v->strategy == t->strategy || !able, "%s: %s", t->name, ind__strategy_text(v->strategy));
         check_dependent(t, &s, arch);
         CHECK(!t->vector || v->vector == t->vector, "%s: vector %d", t->name, v->vector);
         CHECK(!t->kernels || s.plan->num_kernels == t->kernels, "%s: %u kernels", t->name, s.plan->num_kernels);
