@@ -1478,6 +1478,7 @@ typedef struct rt__exec_arg {
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
     uint32_t part;   /* ERROR: of the step that is so many behind the one that is launched */
+    int64_t offset;  /* COUNTERS, PARTIALS: in bytes */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
@@ -1542,8 +1543,9 @@ typedef struct ind__executable {
     uint32_t num_steps;
     rt__exec_arg *arg;
     uint32_t num_args, cap_args;
-    uint32_t num_tensors; /* operands of opaque calls */
-    bool checked;         /* some kernel checks indices that come from data */
+    uint32_t num_tensors;               /* operands of opaque calls */
+    bool checked;                       /* some kernel checks indices that come from data */
+    size_t num_counters, partial_bytes; /* the most that a launch needs whose blocks share rows: see ind__variant */
     rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
@@ -2443,7 +2445,8 @@ struct ind_instance {
     unsigned *grid;        /* 3 per step, then the dynamic shared bytes */
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
-    void *stream; /* of the last launch */
+    void *counters, *counters_block; /* and behind them, at 256 bytes, the partial results of blocks that share rows */
+    void *stream;                    /* of the last launch */
     bool launched;
     rt__captured captured;
     ind_extern_tensor *tensor; /* operands of opaque calls, and their sizes and strides */
@@ -2469,6 +2472,10 @@ static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool
     return p;
 }
 
+static size_t rt__counter_bytes(const ind__executable *x) {
+    return (x->num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+}
+
 static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -2478,6 +2485,21 @@ static ind_status rt__instance_errors(ind_instance *n) {
     ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
+    if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
+    return status;
+}
+
+/* Where blocks that share rows meet. Each launch leaves the counters at 0, as it finds them; launches of an instance
+   follow one another, so that one set does for all. */
+static ind_status rt__instance_counters(ind_instance *n) {
+    ind_module *m = n->module;
+    ind__executable *x = m->executable;
+    size_t bytes = rt__counter_bytes(x);
+    if (!x->num_counters) return IND_OK;
+    ind_status status = rt__device_alloc(m, bytes + x->partial_bytes, &n->counters, &n->counters_block);
+    if (status) return status;
+    rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
+    status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
     return status;
 }
@@ -2513,6 +2535,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
         n->workspace_given = true;
     }
     ind_status status = rt__instance_errors(n);
+    if (!status) status = rt__instance_counters(n);
     return status || m->desc.device == IND_DEVICE_CUDA ? status : rt__host_instance(n);
 }
 
@@ -2533,6 +2556,7 @@ static void rt__instance_clear(ind_instance *n) {
     rt__captured_clear(n);
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
+    rt__device_free(n->module, n->counters_block);
     for (int i = 0; n->worker && i < n->num_workers; i++) {
         ind__free(c, n->worker[i].block);
         ind__free(c, n->worker[i].row);
@@ -2736,6 +2760,10 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
         *cell = n->address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
         *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
+    else if (a->kind == IND__ARG_COUNTERS)
+        *cell = (uintptr_t)n->counters + (uint64_t)a->offset;
+    else if (a->kind == IND__ARG_PARTIALS)
+        *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->wide)
         memcpy(cell, &n->slot[a->slot], 8);
     else {
@@ -4676,6 +4704,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
+        a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);
@@ -4694,6 +4723,8 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
+    if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
+    if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
     out->function = function;
     out->aligned = v->guard_aligned;
     out->threads = (unsigned)v->threads;
