@@ -3775,6 +3775,19 @@ static void cg__emit_row_position(ind__writer *w) {
         cg__split_linear(w, "p", 0, w->domain.rank);
 }
 
+/* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
+   H200, 3.8 MB, 29 KB of each multiprocessor. Two blocks there of 512 threads with 128 bytes each have 128 KB, and
+   leave 64 registers to a thread; all run at once, so that none waits for another to end. (Sum of 2^28 f32, us: 1, 2, 4
+   blocks of 512 with 128 bytes 235.6, 234.0, 235.1, with 64 bytes 244.8, 236.0, 235.4; 4 of 256 with 64 bytes 236.4.)
+ */
+enum {
+    IND__CG_SPLIT_THREADS = 512,
+    IND__CG_SPLIT_PER_SM = 2,
+    IND__CG_SPLIT_FLIGHT = 128,    /* bytes */
+    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
+                                      a microsecond, about what it costs to leave states and join them */
+};
+
 /* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
    one to finish joins these, always in the same order, and does the rest alone. So it is one launch, with equal results
    in every run. */
@@ -3819,10 +3832,10 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has about 64 bytes of loads under way. */
+/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way. */
 static int cg__split_steps(const ind__writer *w) {
-    int bytes = w->variant->vector * cg__element_bytes(w), steps = 8;
-    while (steps > 1 && steps * bytes > 64) steps /= 2;
+    int bytes = w->variant->vector * cg__element_bytes(w), steps = 16;
+    while (steps > 1 && steps * bytes > IND__CG_SPLIT_FLIGHT) steps /= 2;
     return steps;
 }
 
@@ -6138,15 +6151,7 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
 }
 
-/* ---- rows, or columns, that several blocks share. Memory moves `rate` bytes in a nanosecond and answers after about
-   800, so that rate * 800 must be under way: of an H200, 3.8 MB, 29 KB of each multiprocessor. With 2048 threads there,
-   each with 4 accesses of 16 bytes in turn, it is four times as much at the most. */
-
-enum {
-    IND__CG_SPLIT_PER_SM = 8,      /* blocks */
-    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
-                                      a microsecond, about what it costs to leave states and join them */
-};
+/* ---- rows, or columns, that several blocks share */
 
 /* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
 static bool cg__can_split(ind__writer *w, ind_strategy strategy) {
@@ -6186,38 +6191,43 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
     if (longest <= 65536 && ind_hint(row) * 8 >= longest) return false;
     if (!cg__can_split(w, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
-    v->threads = 256;
+    v->threads = IND__CG_SPLIT_THREADS;
     if (!cg__split_steps_fit(w, (int64_t)v->threads * 8)) return false;
     v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->domain.rrank == 1);
     v->rows = 1;
     v->per_thread = v->vector;
     cg__set_splits(w, cg__p_numel(w), least);
-    cg__why(w, "rows too long for registers (or of unknown length), and so few that several blocks share each");
+    cg__why(w, "rows too long for registers (or of unknown length): several blocks share each if they are few");
     return true;
 }
 
-/* Columns that do not fill the machine with a thread each: lanes along them, threads along the rows. */
+/* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
+   has no more of them than there are threads. */
+static int cg__column_vector(ind__writer *w, int states) {
+    for (int n = 8; n >= 2; n /= 2) {
+        bool small = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        if (small && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
+    }
+    memset(w->vector, 1, w->body->num_inst);
+    return 1;
+}
+
+/* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
 static bool cg__choose_column_split(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    int states = cg__state_bytes(w), last = w->domain.rank - 1, n = 8;
-    if (outputs >= (int64_t)w->target->num_sms * 1024 || length < 8) return false;
-    if (!cg__can_split(w, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = 256;
+    int states = cg__state_bytes(w);
+    bool enough = outputs >= (int64_t)w->target->num_sms * 1024; /* to fill the machine with a thread each */
+    if (length < (enough ? 32 : 8) || !cg__can_split(w, IND_STRATEGY_COLUMN_SPLIT)) return false;
+    v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
     if (v->threads * states > IND__CG_STATIC_SHARED || !cg__split_steps_fit(w, v->threads)) return false;
-    for (; n >= 2; n /= 2) /* their states stay in registers, and pass through shared memory */
-        if (n * states <= 128 && v->threads * n * states <= IND__CG_STATIC_SHARED && cg__try_vector(w, last, n, false))
-            break;
-    if (n < 2) memset(w->vector, 1, w->body->num_inst);
-    v->vector = v->per_thread = n < 2 ? 1 : n;
+    v->vector = v->per_thread = cg__column_vector(w, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
     int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(w));
     cg__set_splits(w, ind_expr_ceildiv(cg__p_numel(w), ind_int(w->context, v->rows)), least);
-    cg__why(w,
-            "reads are contiguous along an output variable: %d columns per block, %d threads to each %d, and several "
-            "blocks where there are few columns",
-            v->rows, v->threads / x, v->vector);
+    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
+            v->threads / x, v->vector, cg__shares_results(w) ? "; several blocks share columns if they are few" : "");
     return true;
 }
 
