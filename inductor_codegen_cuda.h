@@ -34,6 +34,11 @@
    with is known (before a loop, in it, per element of a vector) and, in reductions, in each sweep over the row that
    needs it.
 
+   Where a reduction has too few rows, or columns, to fill the machine, several blocks share each (*_SPLIT): so many as
+   a launch formula in the sizes says, one of them too. Each leaves what it found in memory of the instance and counts
+   itself; the last one joins all of it, always in the same order, sets the counter back to 0 and does the rest. So it
+   is one launch for any size, which can be captured, repeated and be a part of another launch.
+
    A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
    behind it stores what it has joined.
 
@@ -3839,6 +3844,40 @@ static int cg__split_steps(const ind__writer *w) {
     return steps;
 }
 
+/* One step of the loop along a row, at `r`. */
+static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
+    if (w->domain.rrank == 1)
+        w->var[w->domain.rank] = "r";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    chunk(w, s);
+}
+
+/* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
+   of those that are left over in the end, as short rows have no others. */
+static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
+                                const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
+    const char *type = cg__int(w);
+    int steps = cg__split_steps(w);
+    ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (; next < end - %d * step; next += %d * step)", steps - 1, steps);
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", steps);
+    ind__textf(&w->code, "const %s r = next + k * step;\n", type);
+    cg__emit_split_step(w, s, chunk);
+    cg__end(w);
+    cg__end(w);
+    if (steps == 1) return;
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", steps - 1);
+    ind__textf(&w->code, "const %s r = next + k * step;\n", type);
+    cg__begin(w, "if (r < end)");
+    cg__emit_split_step(w, s, chunk);
+    cg__end(w);
+    cg__end(w);
+}
+
 /* The states of the lanes, before the first element. */
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3881,21 +3920,6 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 
 /* ---- rows */
 
-/* Opens the loop over the block's part of the row: its blocks take turns, so that together they read neighbours. */
-static void cg__begin_row_split(ind__writer *w, const char *extent) {
-    int n = w->variant->vector, threads = w->variant->threads;
-    const char *type = cg__int(w), *splits = cg__expr_string(w, w->variant->splits);
-    const char *r = w->domain.rrank == 1 ? "r0" : "r";
-    const char *from = cg__string(w, "%s(%s)blockIdx.y * %d + lane%s%s", n > 1 ? "(" : "", type, threads,
-                                  n > 1 ? ") * " : "", n > 1 ? cg__string(w, "%d", n) : "");
-    ind__textf(&w->code, "#pragma unroll %d\n", cg__split_steps(w));
-    cg__begin(w, "for (%s %s = %s; %s < %s; %s += %s * %d)", type, r, from, r, extent, r, splits, threads * n);
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r0";
-    else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
-}
-
 /* The elements behind the last whole vector, by the first block. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, last = w->domain.rank;
@@ -3903,8 +3927,8 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
     const char *extent = cg__expr_string(w, row);
     cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
-    ind__textf(&w->code, "const %s r0 = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
-    w->var[last] = "r0";
+    ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
+    w->var[last] = "r";
     w->variant->vector = w->lanes = 1;
     cg__emit_chunk(w, s);
     w->variant->vector = w->lanes = n;
@@ -3925,6 +3949,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector;
     bool one = w->domain.rank == 1, whole = n == 1 || w->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
+    const char *splits = cg__expr_string(w, w->variant->splits);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
     ind__textf(&w->code, "const int lane = threadIdx.x;\n");
     if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
@@ -3938,9 +3963,10 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
-    cg__begin_row_split(w, whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n));
-    cg__emit_chunk(w, s);
-    cg__end(w);
+    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
+                        cg__string(w, "%s * %d", splits, w->variant->threads * n),
+                        whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
@@ -3968,7 +3994,7 @@ static int cg__split_shared_rows(const ind__writer *w) {
 /* One row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     int v = w->domain.rank - 1, n = w->variant->vector;
-    const char *base = w->var[v], *r = w->domain.rrank == 1 ? w->var[w->domain.rank] : "r";
+    const char *base = w->var[v];
     if (n > 1) {
         cg__emit(w, ~(1u << v), s->stage);
         cg__vector_loads(w, v);
@@ -3981,7 +4007,7 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     w->variant->vector = 1; /* along the row */
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage);
-    cg__emit_accumulate(w, s, r);
+    cg__emit_accumulate(w, s, "r");
     cg__emit_chunk_adds(w, s);
     w->variant->vector = n;
     if (n == 1) return;
@@ -3996,7 +4022,6 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
 static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
-    const char *type = cg__int(w), *r = w->domain.rrank == 1 ? "r0" : "r";
     cg__begin(w, "if (live)");
     if (w->domain.rank == 1)
         w->var[0] = "column";
@@ -4004,15 +4029,9 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
         cg__split_linear(w, "column", 0, w->domain.rank);
     cg__need_sweep(w, s);
     cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->domain.rank - 1) : 0), s->stage);
-    ind__textf(&w->code, "#pragma unroll %d\n", cg__split_steps(w));
-    cg__begin(w, "for (%s %s = (%s)blockIdx.y * %d + y; %s < %s; %s += %s * %d)", type, r, type, rows, r,
-              cg__expr_string(w, cg__r_numel(w)), r, cg__expr_string(w, v->splits), rows);
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r0";
-    else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
-    cg__emit_column_chunk(w, s);
-    cg__end(w);
+    cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
+                        cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
+                        cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
     cg__end(w);
 }
 
@@ -6177,10 +6196,14 @@ static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
     if (!ind__ok(v->splits)) cg__fail(w);
 }
 
-/* A thread's position along the row stays in 32 bits, also that of its next step. */
-static bool cg__split_steps_fit(ind__writer *w, int64_t step) {
+/* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
+static void cg__fit_split_steps(ind__writer *w, int64_t step) {
     int64_t blocks = (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    return w->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), ind_int(w->context, blocks * step)), 0);
+    ind_expr keep = w->variant->guard, end = ind_int(w->context, blocks * step * 16);
+    if (w->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
+    w->variant->guard = keep;
+    w->wide = true;
+    w->variant->index_bits = 64;
 }
 
 /* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
@@ -6192,7 +6215,7 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
     if (!cg__can_split(w, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
     v->threads = IND__CG_SPLIT_THREADS;
-    if (!cg__split_steps_fit(w, (int64_t)v->threads * 8)) return false;
+    cg__fit_split_steps(w, (int64_t)v->threads * 8);
     v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->domain.rrank == 1);
     v->rows = 1;
     v->per_thread = v->vector;
@@ -6220,7 +6243,8 @@ static bool cg__choose_column_split(ind__writer *w) {
     bool enough = outputs >= (int64_t)w->target->num_sms * 1024; /* to fill the machine with a thread each */
     if (length < (enough ? 32 : 8) || !cg__can_split(w, IND_STRATEGY_COLUMN_SPLIT)) return false;
     v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
-    if (v->threads * states > IND__CG_STATIC_SHARED || !cg__split_steps_fit(w, v->threads)) return false;
+    if (v->threads * states > IND__CG_STATIC_SHARED) return false;
+    cg__fit_split_steps(w, v->threads);
     v->vector = v->per_thread = cg__column_vector(w, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;

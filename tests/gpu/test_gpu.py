@@ -40,6 +40,18 @@ GRAPHS = {
   u = exp(t)
   output s, c, u
 }""",
+    "splits": """graph splits {
+  size N in [1, 1000000000] hint 1000000
+  size C in [1, 1000] hint 64
+  input x : f32[N]
+  input z : f32[700, C]
+  q = mul(x, x)
+  s = sum(q)
+  a = argmax(x, dim=0)
+  v = var(z, dim=[0])
+  c = sum(z, dim=[0])
+  output s, a, v, c
+}""",
     "products": """graph products {
   size M in [1, 1024] hint 65
   input a : bf16[M, 72]
@@ -132,7 +144,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"],
+SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "splits": ["N=30001", "C=37"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
