@@ -7414,6 +7414,20 @@ static bool cg__is_declared(ind_expr e) {
     return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
 
+/* The same for what blocks that share rows meet by. */
+static const char *cg__broken_split(const ind__variant *v) {
+    bool splits = v->strategy == IND_STRATEGY_ROW_SPLIT || v->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    if (splits && (!ind__ok(v->splits) || !ind_expr_same(v->grid[1], v->splits) || !cg__own_axis(v->splits)))
+        return "the blocks that share a row are not those along y of the grid";
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        if (a->kind == IND__ARG_COUNTERS && a->offset / 4 >= (int64_t)v->num_counters) return "it has no counters";
+        if (a->kind == IND__ARG_PARTIALS && (a->offset >= v->partial_bytes || a->offset % 16))
+            return "it has no memory for the results of blocks";
+    }
+    return NULL;
+}
+
 /* What every variant promises, as a list; NULL: all holds. */
 static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, const ind__variant *v, bool last) {
     if (last && (ind__ok(v->guard) || v->guard_aligned)) return "the last variant has a guard";
@@ -7436,13 +7450,13 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         if (i && v->arg[i - 1].kind > a->kind && !combo)
-            return "arguments are not in the order buffers, sizes, error record";
+            return "arguments are not in the order buffers, sizes, memory of the instance";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
         if (a->kind == IND__ARG_SIZE && (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
-    return NULL;
+    return cg__broken_split(v);
 }
 
 ind_status ind__plan_verify(const ind_plan *p) {

@@ -148,7 +148,7 @@ SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
-            "test_data_sizes": ["bits"]}
+            "test_data_sizes": ["bits"], "test_splits": ["bits"]}
 
 
 @pytest.fixture(scope="module", autouse=True)
