@@ -172,8 +172,8 @@ typedef struct ind_run_desc {
 IND_API ind_status ind_run(ind_module *module, const ind_run_desc *desc);
 
 /* An instance: workspace and argument blocks of one module, for one stream at a time. It also has memory of its own on
-   the device, taken when it is created: where kernels note bad indices, and where blocks that share a reduction meet, a
-   megabyte or two at the most of each. */
+   the device, taken when it is created: where kernels note bad indices, and where blocks that share a reduction meet,
+   rarely more than a megabyte. */
 typedef struct ind_instance ind_instance;
 typedef struct ind_instance_desc {
     void *workspace; /* the caller's device memory, 256-byte aligned; NULL: allocated and grown as needed */
