@@ -230,6 +230,7 @@ typedef struct ind__writer {
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     int lanes;           /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
+    int steps;           /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
@@ -746,9 +747,16 @@ typedef struct ind__writer {
       "    __shared__ bool last;\n"                                                                                    \
       "    __syncthreads();\n"                                                                                         \
       "    if (threadIdx.x == 0) {\n"                                                                                  \
+      "#ifdef IND_EMULATION\n"                                                                                         \
       "        __threadfence();\n"                                                                                     \
-      "        last = atomicInc(counter, blocks - 1) == blocks - 1;\n"                                                 \
+      "        const unsigned before = atomicInc(counter, blocks - 1);\n"                                              \
       "        __threadfence();\n"                                                                                     \
+      "#else\n"                                                                                                        \
+      "        unsigned before;\n"                                                                                     \
+      "        asm volatile(\"atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;\"\n"                                       \
+      "                     : \"=r\"(before) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(blocks - 1) : \"memory\");\n"\
+      "#endif\n"                                                                                                       \
+      "        last = before == blocks - 1;\n"                                                                         \
       "    }\n"                                                                                                        \
       "    __syncthreads();\n"                                                                                         \
       "    return last;\n"                                                                                             \
@@ -3198,7 +3206,8 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Reductions that take a whole chunk of neighbours at once, gathered in an array a<number>. */
+/* Reductions that take a whole chunk of elements at once, gathered in an array a<number>: neighbours, or what a thread
+   reads in a round of steps (ind__writer.steps). */
 static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
@@ -3211,14 +3220,22 @@ static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
            (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
 }
 
+/* The place of an element in a<number>: "[j]". */
+static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
+    int n = w->variant->vector;
+    if (!w->steps) return n > 1 ? "[j]" : "[0]";
+    if (cg__has_lanes(w, i)) return "[j][k]";
+    return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
+}
+
 static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
 }
 
 static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }
@@ -3250,7 +3267,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, w->variant->vector > 1 ? "a%u[j] = " : "a%u[0] = ", i);
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
             cg__value(w, inst->arg[0]);
             ind__textf(&w->code, ";\n");
             continue;
@@ -3837,10 +3854,13 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way. */
-static int cg__split_steps(const ind__writer *w) {
-    int bytes = w->variant->vector * cg__element_bytes(w), steps = 16;
-    while (steps > 1 && steps * bytes > IND__CG_SPLIT_FLIGHT) steps /= 2;
+/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, and no
+   more than that in chunks. */
+static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, steps = 16;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__takes_chunks(w, i, s)) kept += n * ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype);
+    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT)) steps /= 2;
     return steps;
 }
 
@@ -3853,20 +3873,47 @@ static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk
     chunk(w, s);
 }
 
+/* The chunks of a round, of each lane its own where they are columns. */
+static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__takes_chunks(w, i, s)) continue;
+        bool columns = cg__has_lanes(w, i);
+        int n = columns || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT ? 1 : w->variant->vector;
+        ind__textf(&w->code, columns ? "%s a%u[%d][%d];\n" : "%s a%u[%d];\n", cg__state_type(w, i), i,
+                   columns ? w->lanes : w->steps * n, w->steps);
+    }
+}
+
+static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__takes_chunks(w, i, s)) continue;
+        if (cg__has_lanes(w, i)) {
+            cg__unroll(w);
+            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->lanes, i, i);
+        } else {
+            ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
+        }
+    }
+}
+
 /* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
    of those that are left over in the end, as short rows have no others. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
-    int steps = cg__split_steps(w);
+    int steps = cg__split_steps(w, s);
     ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (; next < end - %d * step; next += %d * step)", steps - 1, steps);
+    w->steps = steps;
+    cg__emit_round_arrays(w, s);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", steps);
     ind__textf(&w->code, "const %s r = next + k * step;\n", type);
     cg__emit_split_step(w, s, chunk);
     cg__end(w);
+    cg__emit_round_adds(w, s);
+    w->steps = 0;
     cg__end(w);
     if (steps == 1) return;
     cg__unroll(w);
