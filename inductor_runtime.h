@@ -3260,7 +3260,8 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
             if (b->inst[i].arg[k] && f[b->inst[i].arg[k]].looped) f[b->inst[i].arg[k]].wanted = true;
     }
     uint32_t sort = ind__body_sort(b);
-    if (sort && f[sort].live && f[sort].level == level + 1) f[b->inst[sort].arg[0]].wanted = true;
+    uint32_t key = sort && f[sort].live && f[sort].level == level + 1 ? b->inst[sort].arg[0] : 0;
+    if (f[key].looped) f[key].wanted = true;
     rt__host_mark(b, f, true);
     ind_status status = rt__host_make_list(m, b, f, rt__filter_wanted, level, &s->loop);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_scan, level, &s->scan);

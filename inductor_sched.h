@@ -3694,10 +3694,11 @@ static void sched__settle(sched__fuser *f, uint32_t out, uint32_t root, sched__l
     life[root].end = output ? IND__SCHED_NONE : life[out].end;
 }
 
-/* May the buffer be placed freely: in the arena, or an output that the caller may bind to a donated input? */
+/* May the buffer be placed freely: in the arena, or an output that the caller may bind to a donated input? Not a size:
+   it is read back after a run, when a donated input may be gone. */
 static bool sched__placed_freely(const sched__fuser *f, uint32_t b, const sched__life *life) {
     const ind__buffer *info = &f->program->buffer[b];
-    if (info->mutates) return false;
+    if (info->mutates || sched__is_size(f->program, b)) return false;
     return ind__ok(life[b].size) || (f->num_gifts && info->output && !info->mutated_by);
 }
 
@@ -4554,12 +4555,23 @@ static bool sched__follows(ind_expr end, ind_expr begin) {
     return ind_known_true(ind_expr_le(end, begin));
 }
 
+/* Does the buffer end within the arena? So it does where another begins that ends there, as no buffer has fewer than 0
+   bytes; `chain`: of how many such. */
+static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
+    ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
+    if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
+    for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
+        if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
+            sched__ends_inside(v, next, chain - 1))
+            return true;
+    return false;
+}
+
 static bool sched__check_offsets(sched__check *v) {
     for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
         if (!ind__ok(v->s->offset[b])) continue;
         if (!ind_known_multiple(v->s->offset[b], IND__ALIGNMENT)) return false;
-        ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
-        if (!ind__known_le_max(end, v->s->arena_bytes) && !sched__follows(end, v->s->arena_bytes)) return false;
+        if (!sched__ends_inside(v, b, 3)) return false;
     }
     return true;
 }
@@ -4637,6 +4649,7 @@ static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uin
     const uint32_t first = sched__launch_first(v->s, k);
     ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
     if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
+    if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may be gone */
     if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
     if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is there */
     ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);

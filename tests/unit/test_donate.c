@@ -129,6 +129,24 @@ static void test_refused(ind_context *ctx) {
     }
 }
 
+/* A size that comes from data is read back after the run, when the caller has the donated memory again. */
+static void test_sizes_from_data(ind_context *ctx) {
+    ind_module *m = compiled(ctx, "  input x : i16[3]\n  input r : i32[3]\n"
+                                  "  y : i16[n] = repeat_interleave(x, r, dim=0, max_output_size=100)\n"
+                                  "  donate r\n  output y\n");
+    ind_instance *n = NULL;
+    int16_t x[3] = {1, 2, 3}, y[100];
+    int32_t r[4] = {2, 0, 3, 0};
+    int64_t size = -1;
+    CHECK(!ind_instance_create(m, NULL, &n), "%s", ind_error(ctx));
+    CHECK(!ind_launch(n, &(ind_launch_desc){.pointers = (void *[]){x, r, y}}), "%s", ind_instance_error(n));
+    memset(r, 0x77, sizeof r);
+    CHECK(!ind_instance_data_sizes(n, &size, 1) && size == 5, "%lld", (long long)size);
+    CHECK(y[0] == 1 && y[1] == 1 && y[2] == 3 && y[4] == 3, "%d %d", y[1], y[2]);
+    ind_instance_destroy(n);
+    ind_module_destroy(m);
+}
+
 int main(void) {
     ind_context *ctx;
     if (ind_context_create(&(ind_context_desc){.device = IND_DEVICE_HOST, .verify = 1}, &ctx)) return 1;
@@ -137,6 +155,7 @@ int main(void) {
     test_output(ctx);
     test_other_elements(ctx);
     test_shared(ctx);
+    test_sizes_from_data(ctx);
     test_refused(ctx);
     ind_context_destroy(ctx);
     return check_summary();
