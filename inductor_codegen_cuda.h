@@ -2382,6 +2382,8 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     ind_expr keep = *guard;
     if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && inst->arg[0])) return false;
     if (inst->op == IND_LOOP_STORE && (inst->arg[1] || inst->reduction)) return false;
+    bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
+    if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
