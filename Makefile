@@ -28,7 +28,7 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-sizes growth clean help
+.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -43,7 +43,11 @@ help:
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
 	@echo 'make bench      timings, with the programs they are compared to (ARGS=--sweep: over row lengths)'
-	@echo 'make bench-sizes   building and simplifying of size expressions beside sympy and SymEngine'
+	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
+	@echo 'make bench-launch    launches that begin before the one before is done, beside launches one after another'
+	@echo 'make bench-plots     pictures of what make bench ARGS=--sweep measured'
+	@echo 'make bench-table     what make bench measured as the table of the README'
+	@echo 'make bench-sizes     building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make growth     time and memory from a graph to CUDA text, up to 100,000 ops'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
 
@@ -147,6 +151,25 @@ bench-sizes: $(BUILD)/bench_sizes | $(BUILD)/bench_python
 
 bench: all | $(PYTHON)
 	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" MODEL='$(MODEL)' $(PYTHON) bench/run.py $(ARGS)
+
+bench-compile: | $(PYTHON)
+	@IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $(PYTHON) bench/compile.py $(ARGS)
+
+$(BUILD)/bench_launch: bench/launch.c $(HEADERS) | $(BUILD)
+	$(CC) $(CFLAGS) $(STRICT) -I. $< -o $@ $(LIBS)
+
+LAUNCH_GRAPHS = tests/schedule/minilm.ind:"B=1, S=32" tests/export/bert.ind:"s26=2, s0=7" tests/export/llama.ind:"s87=2, s85=7"
+
+bench-launch: $(BUILD)/bench_launch | $(PYTHON)
+	@for g in $(LAUNCH_GRAPHS); do \
+	    IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $< "$${g%%:*}" "$${g#*:}" || exit 1; \
+	done
+
+bench-plots: | $(BUILD)/bench_python
+	@$(BUILD)/bench_python bench/plot.py
+
+bench-table: | $(PYTHON)
+	@$(PYTHON) bench/table.py
 
 growth: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/schedule/growth.py

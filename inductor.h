@@ -555,7 +555,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(UPSAMPLE_TRILINEAR3D, "upsample_trilinear3d", "self",                                                            \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "G")                             \
     X(INTERPOLATE, "interpolate", "self",                                                                              \
-      "size:sizes=none scale_factor:floats=none mode:str=\"nearest\" align_corners:bool=false", 1, "G")                \
+      "size:sizes=none scale_factor:floats=none mode:str=\"nearest\" align_corners:bool=false antialias:bool=false",   \
+      1, "G")                                                                                                          \
     X(GRID_SAMPLER_2D, "grid_sampler_2d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
       1, "G")                                                                                                          \
     X(GRID_SAMPLER_3D, "grid_sampler_3d", "input grid", "interpolation_mode:int padding_mode:int align_corners:bool",  \
@@ -687,7 +688,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(TRACE, "trace", "self", "", 1, "E")                                                                              \
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                         \
-    X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "En")                                                \
+    X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                           \
     X(HISTC, "histc", "self", "bins:int=100 min:float=0 max:float=0", 1, "E")                                          \
     X(BINCOUNT, "bincount", "self weights?", "minlength:size=0 max_output_size:size=none", 1, "E")                     \
@@ -1162,7 +1163,8 @@ IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor b
 
 /* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
    NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
-   in f64). align_corners: for IND_INTERPOLATE_LINEAR. */
+   in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and "bicubic", and
+   antialias. */
 typedef enum ind_interpolation {
     IND_INTERPOLATE_NEAREST,
     IND_INTERPOLATE_NEAREST_EXACT,
@@ -2336,8 +2338,11 @@ static bool ind__is_fraction(const ind__attr *a) {
 }
 
 static ind_status ind__check_alpha(ind__infer *in, ind_dtype result) {
-    if (in->op == IND_OP_SUB && result == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "bool minus bool has no meaning; use ne, or cast to an integer type");
+    for (uint32_t k = 0; in->op == IND_OP_SUB && k < 2; k++) {
+        if (ind__operand(in, k)->dtype != IND_BOOL) continue;
+        return ind__reject(in, IND_TYPE_MISMATCH,
+                           "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
+                           ind__say_name(in, k));
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(result)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
@@ -5622,13 +5627,24 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
+/* What is computed has a type that is computed with, as in PyTorch; a cast makes one that is only stored, and rounds.
+ */
+static ind_status ind__check_computed_type(ind__infer *in) {
+    bool computes = in->op == IND_OP_ARANGE;
+    for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
+    ind_dtype dtype = ind__given_dtype(in, IND_F32);
+    if (!computes || !ind__only_stored(dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "dtype is %s, which is only stored; cast the result",
+                       ind_dtype_name(dtype));
+}
+
 static ind_status ind__check_arguments_of(ind__infer *in) {
     const ind__schema *schema = &in->g->schema[in->op];
     if (ind__check_operands(in)) return in->status;
     for (uint32_t i = 0; i < schema->num_attrs; i++) {
         if (ind__check_attr(in, &schema->attr[i], &in->attr[i])) return in->status;
     }
-    return IND_OK;
+    return ind__check_computed_type(in);
 }
 
 static ind_status ind__infer_results(ind__infer *in) {
@@ -5830,18 +5846,25 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
     ind__free(c, g);
 }
 
+/* The operands and attributes of every op, which all graphs of a context share; NULL without memory. */
+static const ind__schema *ind__schemas_of(ind_context *c) {
+    if (c->schemas) return c->schemas;
+    const uint32_t refusals = c->refusals;
+    ind__schema *schema = ind__arena_alloc(&c->names, IND_NUM_OPS * sizeof *schema);
+    if (!schema) return NULL;
+    for (int op = 0; op < IND_NUM_OPS; op++) ind__schema_parse(c, &c->names, &schema[op], &ind__op_rows[op]);
+    if (c->refusals == refusals) c->schemas = schema;
+    return c->schemas;
+}
+
 /* Element 0 of nodes and tensors means "none". */
 static bool ind__graph_init(ind_graph *g, const char *name) {
     char clean[IND__MAX_NAME + 2];
     ind_context *c = g->context;
     ind__clean_name(clean, sizeof clean, name, "graph");
     g->name = ind__arena_string(&g->arena, clean, strlen(clean));
-    ind__schema *schema = ind__arena_alloc(&g->arena, IND_NUM_OPS * sizeof *schema);
-    if (!g->name || !schema) return false;
-    for (int op = 0; op < IND_NUM_OPS; op++) ind__schema_parse(c, &g->arena, &schema[op], &ind__op_rows[op]);
-    g->schema = schema;
-    return schema[IND_OP_GELU].attr[0].value.s && ind__ok(schema[IND_OP_SLICE].attr[3].value.e) &&
-           IND__PUSH(c, ind__node, g->node, g->num_nodes, g->cap_nodes) &&
+    g->schema = ind__schemas_of(c);
+    return g->name && g->schema && IND__PUSH(c, ind__node, g->node, g->num_nodes, g->cap_nodes) &&
            IND__PUSH(c, ind__tensor_info, g->tensor, g->num_tensors, g->cap_tensors);
 }
 
@@ -8106,16 +8129,17 @@ ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, con
                            int num_scale_factor, ind_interpolation mode, bool align_corners) {
     static const char *const linear[] = {"linear", "bilinear", "trilinear"};
     int rank = ind_tensor_rank(x);
-    ind__attr a[4] = {ind__attr_sizes(size, num_size),
+    ind__attr a[5] = {ind__attr_sizes(size, num_size),
                       {.kind = IND__ATTR_FLOATS, .floats = scale_factor, .count = num_scale_factor},
                       {.kind = IND__ATTR_STR, .s = "?"},
-                      ind__attr_bool(align_corners)};
+                      ind__attr_bool(align_corners),
+                      ind__attr_bool(false)};
     if (!size && num_size == 0) a[0].kind = IND__ATTR_NONE;
     if (!scale_factor && num_scale_factor == 0) a[1].kind = IND__ATTR_NONE;
     if (mode == IND_INTERPOLATE_NEAREST) a[2].s = "nearest";
     if (mode == IND_INTERPOLATE_NEAREST_EXACT) a[2].s = "nearest-exact";
     if (mode == IND_INTERPOLATE_LINEAR && rank >= 3 && rank <= 5) a[2].s = linear[rank - 3];
-    return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 4);
+    return ind__call(IND_OP_INTERPOLATE, &x, 1, a, 5);
 }
 
 static ind_tensor ind__call_grid_sampler(ind_graph_op op, ind_tensor x, ind_tensor grid, int interpolation_mode,
@@ -9161,11 +9185,17 @@ static ind_tensor ind__weighted(const ind__expansion *e, int k, ind_tensor loss)
     return ind__given(e, k) ? ind_mul(loss, e->x[k]) : loss;
 }
 
+/* Operand k as the numbers that the first two promote to, if it is bool, of which there is no difference. */
+static ind_tensor ind__as_number(const ind__expansion *e, int k) {
+    if (ind_tensor_dtype(e->x[k]) != IND_BOOL) return e->x[k];
+    return ind_cast(e->x[k], ind__result_type(e->g, e->node->operand, 2));
+}
+
 /* d^2 / 2 where |d| < threshold, else linear: smooth_l1_loss divides that by beta, huber_loss multiplies by delta. */
 static void ind__expand_smooth_loss(ind__expansion *e) {
     const bool huber = e->node->op == IND_OP_HUBER_LOSS;
     const double t = e->a[1].f;
-    ind_tensor d = ind_abs(ind_sub(e->x[0], e->x[1]));
+    ind_tensor d = ind_abs(ind_sub(ind__as_number(e, 0), ind__as_number(e, 1)));
     if (!(huber ? t > 0 : t >= 0)) {
         ind__refuse(e, IND_INVALID_ARGUMENT,
                     huber ? "delta is %g; it must be above 0" : "beta is %g; it must not be negative", t);
@@ -9433,7 +9463,7 @@ static void ind__expand_ldexp(ind__expansion *e) {
 
 /* log2(2^a + 2^b): the larger plus log2(1 + 2^-|difference|); equal infinities have no difference. */
 static void ind__expand_logaddexp2(ind__expansion *e) {
-    ind_tensor a = e->x[0], b = e->x[1], most = ind_maximum(a, b);
+    ind_tensor a = ind__as_number(e, 0), b = ind__as_number(e, 1), most = ind_maximum(a, b);
     ind_tensor more =
         ind__times(e, ind_log1p(ind_exp2(ind_neg(ind_abs(ind_sub(a, b))))), 1.4426950408889634073599246810019);
     e->y = ind_where(ind_logical_and(ind_isinf(a), ind_eq(a, b)), a, ind_add(most, more));
@@ -10855,6 +10885,7 @@ static void ind__expand_complex(ind__expansion *e) {
 typedef struct ind__bags {
     ind_tensor rows, kept; /* [N, D] or [B, L, D], and which of them count: [N] or [B, L], or none: all */
     ind_tensor bag;        /* of each row, [N]; none: those of dimension 0 */
+    ind_tensor checks;     /* zeros, [bags] of weight's type, whose indices are what is asked of offsets */
     ind_expr num;          /* of bags */
 } ind__bags;
 
@@ -10863,12 +10894,15 @@ static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, in
     return ind_full(e->g, size, ind__ok(b) ? 2 : 1, 0, dtype);
 }
 
-static ind_tensor ind__bag_sum(const ind__expansion *e, const ind__bags *b, ind_tensor v) {
-    bool rows = ind_tensor_rank(v) > 1;
-    ind_expr none = {0};
+/* What sums and maxima of bags begin with; offsets are checked here, so that this takes no kernel more. */
+static ind_tensor ind__bag_zeros(const ind__bags *b, ind_tensor rows) {
+    ind_expr size[2] = {b->num, ind_tensor_size(rows, 1)};
+    return ind_expand(ind_unsqueeze(b->checks, 1), size, 2);
+}
+
+static ind_tensor ind__bag_sum(const ind__bags *b, ind_tensor v) {
     if (!b->bag.id) return ind__sum_last(v, 1, false);
-    ind_tensor zeros = ind__zeros(e, b->num, rows ? ind_tensor_size(v, 1) : none, ind_tensor_dtype(v));
-    return ind_index_add(zeros, 0, b->bag, v, 1);
+    return ind_index_add(ind__bag_zeros(b, v), 0, b->bag, v, 1);
 }
 
 /* How many rows each bag has that count, [B, 1]. */
@@ -10890,9 +10924,37 @@ static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_
     } else {
         ind_expr size[2] = {ind_tensor_size(rows, 0), ind_tensor_size(rows, 1)};
         ind_tensor to = ind_expand(ind_unsqueeze(b->bag, 1), size, 2);
-        most = ind_scatter_reduce(ind__zeros(e, b->num, size[1], ind_tensor_dtype(rows)), 0, to, rows, "amax", false);
+        most = ind_scatter_reduce(ind__bag_zeros(b, rows), 0, to, rows, "amax", false);
     }
     return ind_where(ind_gt(count, ind__num(e, 0)), most, ind_scalar(e->g, 0));
+}
+
+/* Zeros, of which there are as many as indices, each of which must be in [0, n): that is found when it runs. They are
+   made from the indices, so that the op stays wherever the graph goes, as in a kernel that is printed as one. */
+static ind_tensor ind__checked(const ind__expansion *e, ind_tensor index, ind_expr n, ind_dtype dtype) {
+    ind_tensor all = ind_arange(e->g, ind__e(e, 0), n, ind__e(e, 1), IND_I64);
+    return ind_cast(ind_minimum(ind_index_select(all, 0, index), ind_scalar_int(e->g, 0)), dtype);
+}
+
+/* The first bag begins with index 0, and none before the one it follows or behind the last index, at which the last bag
+   ends. One that begins too early is reported by how much, below 0; so is the last of offsets (whole; else none) that
+   is no end. */
+static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind_tensor whole) {
+    ind_expr one = ind__e(e, 1), n = ind_tensor_size(e->x[1], 0), none = {0};
+    ind_expr before[2] = {one, ind__e(e, -1)}, num = ind_tensor_size(begin, 0);
+    const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
+    ind_tensor zero = ind_scalar_int(e->g, 0), bag = ind_arange(e->g, ind__e(e, 0), num, one, IND_I64);
+    begin = ind_cast(begin, IND_I64);
+    ind_tensor last = ind_pad(begin, before, 2, IND_PAD_CONSTANT, 0);
+    ind_tensor place = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
+    ind_tensor first = ind_where(ind_eq(bag, zero), begin, zero);
+    ind_tensor checks =
+        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, place, ind_expr_add(n, one), dtype));
+    if (!whole.id) return checks;
+    ind_tensor end = ind_cast(ind_slice(whole, 0, one, none, none), IND_I64);
+    end = ind_sub(end, ind__size_number(e, n, IND_I64));
+    end = ind_where(ind_eq(bag, ind__size_number(e, ind_expr_sub(num, one), IND_I64)), end, zero);
+    return ind_add(checks, ind__checked(e, end, one, dtype));
 }
 
 /* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
@@ -10905,11 +10967,13 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
         ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__say_operand(e, 2, text, sizeof text));
         return false;
     }
-    if (e->a[1].i) offsets = ind_slice(offsets, 0, none, ind__e(e, -1), none);
-    b->num = ind_tensor_size(offsets, 0);
+    ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
+    b->num = ind_tensor_size(begin, 0);
+    b->checks = ind__bag_checks(e, begin, e->a[1].i ? offsets : IND_NO_TENSOR);
     ind_tensor place =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
-    b->bag = ind__plus(e, ind_searchsorted(offsets, place, false, true, IND_NO_TENSOR), -1);
+    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
+    b->bag = ind_maximum(bag, ind__num(e, 0)); /* below 0 only where the first offset is refused */
     return true;
 }
 
@@ -10961,7 +11025,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     }
     if (ind__given(e, 3)) b.rows = ind_mul(b.rows, ind_unsqueeze(e->x[3], -1));
     if (b.kept.id) b.rows = ind_where(ind_unsqueeze(b.kept, -1), b.rows, ind_scalar(e->g, 0));
-    e->y = ind__bag_sum(e, &b, b.rows);
+    e->y = ind__bag_sum(&b, b.rows);
     if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
 }
 
@@ -11245,9 +11309,22 @@ static void ind__expand_grid_sampler(ind__expansion *e) {
     e->y = ind__call_in(e->g, flat ? IND_OP_GRID_SAMPLER_2D : IND_OP_GRID_SAMPLER_3D, e->x, 2, e->a, 3);
 }
 
+/* interpolate(antialias=true) */
+static void ind__expand_interpolate_aa(ind__expansion *e) {
+    const char *mode = e->a[2].s ? e->a[2].s : "";
+    const bool cubic = !strcmp(mode, "bicubic");
+    const ind__attr a[3] = {e->a[0], e->a[3], e->a[1]};
+    if (!cubic && strcmp(mode, "bilinear")) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "antialias is for the modes \"bilinear\" and \"bicubic\"");
+        return;
+    }
+    e->y = ind__call_in(e->g, cubic ? IND_OP_UPSAMPLE_BICUBIC2D_AA : IND_OP_UPSAMPLE_BILINEAR2D_AA, e->x, 1, a, 3);
+}
+
 /* interpolate in a mode that is written as other ops. */
 static ind__expander ind__interpolation_expander(const ind__node *node) {
     const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
+    if (node->attr[4].i) return ind__expand_interpolate_aa;
     return !strcmp(mode, "area") ? ind__expand_area : !strcmp(mode, "bicubic") ? ind__expand_upsample_bicubic : NULL;
 }
 

@@ -1119,6 +1119,10 @@ typedef struct ind__buffer {
     /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
        version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
     uint32_t mutates, mutated_by;
+    /* A version that a concatenation's part makes: of dimension part_dim, the loop stores [part_begin, part_end) alone.
+       Nothing reads a version but the last. part_end invalid: it is none. */
+    int part_dim;
+    ind_expr part_begin, part_end;
     bool partial; /* what the first stage of a reduction hands to the second */
     bool donated; /* INPUT: its memory may be used for something else after its last reader */
     /* More than 0: a partial result of so many P points each, one after another, the last of fewer. The kernel that
@@ -1426,6 +1430,7 @@ struct ind_context {
     ind__owned *owned;                     /* newest first */
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
+    const void *schemas;                   /* of inductor.h: operands and attributes of every op, in `names` */
     void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
@@ -11489,6 +11494,12 @@ typedef struct ir__cuts {
     uint32_t num_made, num_cuts;
 } ir__cuts;
 
+static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__part_loop *at) {
+    b->part_dim = parts->dim;
+    b->part_end = parts->part[at->end - 1].end;
+    b->part_begin = at->first ? parts->part[at->first - 1].end : ind_int(b->part_end.context, 0);
+}
+
 /* The last loop writes the buffer itself, the others versions before that. */
 static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32_t n) {
     const ind__loop *loop = &p->loop[number];
@@ -11508,6 +11519,7 @@ static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32
         to->output[0] = version;
         p->buffer[version].layout = b.layout;
         p->buffer[version].mutates = last;
+        ir__mark_part(&p->buffer[version], loop->parts, &s->list[i]);
         if (last) p->buffer[last].mutated_by = version;
         last = version;
     }

@@ -13,9 +13,9 @@
 
    What it does not do: no compile after ind__module_create, no copy between devices, no device but the context's one.
 
-   Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>pack >>internal
+   Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
-   >>host-device >>cuda-device >>capture >>profile >>readiness
+   >>host-device >>cuda-device >>capture >>profile >>tune >>readiness
 */
 #include "inductor_codegen_cuda.h"
 #ifndef INDUCTOR_RUNTIME_H
@@ -119,6 +119,9 @@ typedef struct ind_module_stats {
     int num_sources;   /* texts compiled, variants counted */
     int num_from_pack; /* of these, found in the kernel pack or in memory */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
+    /* Opening the driver with its context, and NVRTC: of the first module that needs them in a context, else 0. Part of
+       none of the stages. */
+    double device_ms, library_ms;
 } ind_module_stats;
 IND_API ind_module_stats ind_module_query_stats(const ind_module *module);
 /* Also frees the instances of the module that are left. Before its context; NULL allowed. */
@@ -226,10 +229,35 @@ typedef struct ind_kernel_time {
 IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_kernel_time *times,
                                int max_times, int *num_times, double *total_ms);
 
+/* -------------------------------------------------------------------------------------------------- >>tune */
+
+/* What was tried for one kernel, in microseconds. */
+typedef struct ind_tuned {
+    const char *name;           /* of the kernel; the module's */
+    int first_threads, threads; /* of a block: those that formulas choose, and those of the fastest */
+    double first_us, us;        /* medians; with threads == first_threads the same */
+    double least_us;            /* predicted for a kernel without flaws: nothing is tried for one that comes close */
+    int num_tried;              /* ways besides the first */
+} ind_tuned;
+
+/* Measures, at these sizes and with these bindings, every different kernel of the module with other numbers of threads
+   than the formulas choose: few, each only while the best so far is more than 2 % above what the bytes and operations
+   of the kernel take at the least, and always on data that are in no cache. A way that is more than 2 % faster than the
+   first choice is kept with its figures in the context, and by ind_pack_save in the pack: modules that are compiled
+   from then on in this context, or with that pack, run the kernel so, at all sizes; what it sums, it then sums in
+   another order, the same in every run. This module stays as it is. Kernels that share a launch, products, scans and
+   sorts are left as they are. As every launch runs many times, what the graph mutates and outputs hold anything
+   afterwards. At most max_tuned of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels
+   measured. Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above
+   1000). Like ind_compile it may not run beside other calls that use the context. */
+IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
+                            int max_tuned, int *num_tuned);
+
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
-/* Writes all kernels that this context has compiled to one file, which another process names in its context desc:
-   nothing is compiled there if the pack holds everything. Damaged entries are ignored and compiled again. */
+/* Writes all kernels that this context has compiled, and what ind_tune has found, to one file, which another process
+   names in its context desc: nothing is compiled there if the pack holds everything. Damaged entries are ignored and
+   compiled again. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -347,6 +375,10 @@ static void *rt__library_open(const char *name) {
     return (void *)LoadLibraryA(name);
 }
 
+static bool rt__library_is_open(const char *name) {
+    return GetModuleHandleA(name) != NULL;
+}
+
 static void *rt__library_symbol(void *library, const char *name) {
     FARPROC f = GetProcAddress((HMODULE)library, name);
     void *p;
@@ -448,6 +480,12 @@ typedef pthread_cond_t rt__condition;
 
 static void *rt__library_open(const char *name) {
     return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bool rt__library_is_open(const char *name) {
+    void *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library) dlclose(library);
+    return library != NULL;
 }
 
 static void *rt__library_symbol(void *library, const char *name) {
@@ -782,6 +820,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
 enum {
     IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
     IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
+    IND__CUDA_ATTRIBUTE_L2_BYTES = 38,
     IND__CUDA_ATTRIBUTE_MAJOR = 75,
     IND__CUDA_ATTRIBUTE_MINOR = 76,
     IND__CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
@@ -790,12 +829,33 @@ enum {
     IND__CUDA_FUNCTION_REGISTERS = 4,
     IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
     IND__CUDA_STREAM_NON_BLOCKING_ = 1,
-    IND__CUDA_CAPTURE_THREAD_LOCAL = 1
+    IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
+    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
 };
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+typedef struct rt__cuda_launch_attribute {
+    int id;
+    char pad[4];
+    union {
+        char size[64];
+        int allowed;
+    } value;
+} rt__cuda_launch_attribute;
+
+typedef struct rt__cuda_launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    rt__cuda_launch_attribute *attribute;
+    unsigned num_attributes;
+} rt__cuda_launch_config;
 
 typedef struct rt__cuda_driver {
     void *library;
     int version;
+    /* From CUDA 11.8 on, else NULL. */
+    int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
+                                             void **extra);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -839,6 +899,15 @@ static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *tab
 
 typedef struct ind__kernel_entry ind__kernel_entry;
 
+/* What tuning has found for the kernel whose source, as the formulas choose it, has this key; so it stands in a pack.
+ */
+typedef struct rt__tuned {
+    uint64_t key[2];
+    uint64_t checksum; /* of this struct with checksum 0 */
+    int32_t threads;
+    float first_us, us, least_us;
+} rt__tuned;
+
 /* What a context keeps between modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
@@ -850,8 +919,11 @@ typedef struct rt__runtime {
     void *cuda_context;
     char device_name[128];
     ind_target target;
+    double device_ms, library_ms; /* that opening them took, until a module has reported it */
     ind__kernel_entry **entry;
     uint32_t num_entries, cap_entries;
+    rt__tuned *tuned;
+    uint32_t num_tuned, cap_tuned;
     bool pack_read;
     ind__text text, why_not;
 } rt__runtime;
@@ -910,10 +982,13 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
                                "or later is needed",
                                lacks, tried.data);
     }
-    if (!status)
+    if (!status) {
+        void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
+        memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
         r->driver.library = library;
-    else
+    } else {
         rt__library_close(library);
+    }
     ind__text_free(&tried);
     return status;
 }
@@ -944,6 +1019,7 @@ static void *rt__cuda_find_nvrtc(ind__text *tried, char *path, size_t size) {
 
 static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (r->nvrtc.library) return IND_OK;
+    const double start = ind__now_ms();
     ind__text tried = {.context = c};
     const char *given = c->desc.cuda.nvrtc_path;
     void *library;
@@ -969,6 +1045,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
         status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
+    r->library_ms = ind__now_ms() - start;
     if (!status)
         r->nvrtc.library = library;
     else
@@ -1061,6 +1138,7 @@ static void rt__cuda_release_device(rt__runtime *r) {
 
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
+    const double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     if (!status) status = rt__cuda_pick_device(c, r);
     if (!status)
@@ -1070,11 +1148,53 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
         rt__cuda_release_device(r);
     else
         r->device_open = true;
+    r->device_ms = ind__now_ms() - start;
     return status;
+}
+
+/* Has the process had NVRTC before this context? */
+static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
+    if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
+    for (int i = 0; rt__nvrtc_names[i]; i++)
+        if (rt__library_is_open(rt__nvrtc_names[i])) return true;
+    return false;
+}
+
+/* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
+static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+    static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
+    static const char *const options[] = {"--gpu-architecture=sm_80"};
+    const rt__cuda_nvrtc *n = (const rt__cuda_nvrtc *)arg;
+    void *program = NULL;
+    if (!n->nvrtcCreateProgram(&program, source, "ind_warm", 0, NULL, NULL)) {
+        (void)n->nvrtcCompileProgram(program, 1, options);
+        (void)n->nvrtcDestroyProgram(&program);
+    }
+    return IND__RT_THREAD_END;
+}
+
+/* The driver takes 200 ms to make its context, and NVRTC some 40 more for the first kernel of a process than for later
+   ones: both at the same time, where there may be a second thread. */
+static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
+    const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
+    rt__thread thread;
+    double start = ind__now_ms();
+    ind_status status = rt__cuda_open_driver(c, r);
+    const double driver_ms = ind__now_ms() - start;
+    if (status) return status;
+    const ind_status nvrtc = rt__cuda_open_nvrtc(c, r);
+    const bool warming = !nvrtc && fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &r->nvrtc);
+    status = rt__cuda_open_device(c, r);
+    r->device_ms += driver_ms;
+    start = ind__now_ms();
+    if (warming) rt__thread_join(thread);
+    r->library_ms += ind__now_ms() - start;
+    return status ? status : nvrtc;
 }
 
 /* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
+    if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
@@ -1295,13 +1415,14 @@ struct ind__kernel_entry {
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    void *cubin; /* NULL: not compiled yet, or failed */
+    bool only_tried; /* by tuning, and not the fastest: no module runs it */
+    void *cubin;     /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
 };
 
-/* File: header, then entries one after another, each padded to 8 bytes. Numbers in the byte order of the writer; the
-   order is part of the magic number. */
+/* File: header, then entries one after another, each padded to 8 bytes, then what tuning has found, to the end. Numbers
+   in the byte order of the writer; the order is part of the magic number. */
 #define IND__PACK_MAGIC  0x0a4b434150444e49ull /* "INDPACK\n" */
 #define IND__PACK_FORMAT 1u
 
@@ -1377,6 +1498,40 @@ static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_e
     return IND_OK;
 }
 
+static uint64_t rt__tuned_checksum(const rt__tuned *t) {
+    rt__tuned copy = *t;
+    copy.checksum = 0;
+    return ind__hash(&copy, sizeof copy, IND__PACK_MAGIC);
+}
+
+static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
+    for (uint32_t i = 0; i < r->num_tuned; i++)
+        if (r->tuned[i].key[0] == key[0] && r->tuned[i].key[1] == key[1]) return &r->tuned[i];
+    return NULL;
+}
+
+/* In place of what was found for the same kernel before. */
+static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
+    rt__tuned *at = rt__find_tuned(r, t->key);
+    if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
+    if (!at) return IND_OUT_OF_MEMORY;
+    *at = *t;
+    return IND_OK;
+}
+
+static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
+    ind_status status = IND_OK;
+    rt__tuned t;
+    for (; bytes >= sizeof t && !status; data += sizeof t, bytes -= sizeof t) {
+        memcpy(&t, data, sizeof t);
+        if (rt__tuned_checksum(&t) != t.checksum)
+            ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
+        else
+            status = rt__keep_tuned(c, r, &t);
+    }
+    return status;
+}
+
 static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *data, size_t bytes) {
     rt__pack_header h = {0};
     if (bytes >= sizeof h) memcpy(&h, data, sizeof h);
@@ -1395,7 +1550,7 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
         if (status) return status;
         size_t padded = ((size_t)e.bytes + 7) & ~(size_t)7;
         at += padded < bytes - at ? padded : bytes - at;
-        if (i + 1 == h.num_entries) return IND_OK;
+        if (i + 1 == h.num_entries) return rt__pack_take_tuned(c, r, data + at, bytes - at);
     }
     if (h.num_entries) ind__log(c, 1, "pack: %s is cut short; what is missing will be compiled", c->desc.pack.path);
     return IND_OK;
@@ -1419,6 +1574,10 @@ static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     return status;
 }
 
+static bool rt__belongs_in_pack(const ind__kernel_entry *e) {
+    return e->cubin && !e->only_tried;
+}
+
 ind_status ind_pack_save(ind_context *c, const char *path) {
     if (!c) return IND_INVALID_ARGUMENT;
     if (!path) return ind__fail(c, IND_INVALID_ARGUMENT, "ind_pack_save: path is NULL");
@@ -1427,11 +1586,11 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     ind__text t = {.context = c};
     rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->num_entries; i++) h.num_entries += r->entry[i]->cubin != NULL;
+    for (uint32_t i = 0; i < r->num_entries; i++) h.num_entries += rt__belongs_in_pack(r->entry[i]);
     ind__text_raw(&t, (const char *)&h, sizeof h);
     for (uint32_t i = 0; i < r->num_entries; i++) {
         const ind__kernel_entry *e = r->entry[i];
-        if (!e->cubin) continue;
+        if (!rt__belongs_in_pack(e)) continue;
         rt__pack_entry p = {.bytes = e->bytes, .nvrtc_version = e->nvrtc_version};
         memcpy(p.key, e->key, sizeof p.key);
         memcpy(p.name, e->name, sizeof p.name);
@@ -1441,6 +1600,7 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
         ind__text_raw(&t, (const char *)e->cubin, e->bytes);
         ind__text_raw(&t, "\0\0\0\0\0\0\0", (8 - e->bytes % 8) % 8);
     }
+    ind__text_raw(&t, (const char *)r->tuned, r->num_tuned * sizeof *r->tuned);
     rt__mutex_unlock(&r->mutex);
     ind_status status = ind__text_status(&t);
     if (!status) status = rt__write_file(c, path, t.data, t.size, true);
@@ -1459,6 +1619,7 @@ static void rt__runtime_destroy(ind_context *c) {
         ind__free(c, r->entry[i]);
     }
     ind__free(c, r->entry);
+    ind__free(c, r->tuned);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
     /* The libraries stay loaded: neither gives back its static memory, so that opening them again and again would leak.
@@ -1487,7 +1648,7 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
-    bool aligned;
+    bool aligned, dependent;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
 } rt__exec_variant;
@@ -4730,6 +4891,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
     out->function = function;
     out->aligned = v->guard_aligned;
+    out->dependent = v->dependent;
     out->threads = (unsigned)v->threads;
     out->guard_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -4754,12 +4916,18 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             const ind__variant *v = &p->kernel[i].variant[k];
+            uint32_t n = 0;
+            while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
+            if (n < *num) {
+                of[at++] = n;
+                continue;
+            }
             ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
             if (!e) return IND_OUT_OF_MEMORY;
-            uint32_t n = 0;
-            while (n < *num && entry[n] != e) n++;
+            for (n = 0; n < *num && entry[n] != e;) n++;
             of[at++] = n;
             if (n < *num) continue;
+            e->only_tried = false;
             entry[n] = e;
             variant[n] = v;
             ++*num;
@@ -4784,6 +4952,34 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
     return IND_OK;
 }
 
+/* Kernels that tuning has found a faster way for are planned anew. */
+static ind_status rt__apply_tuned(ind_module *m) {
+    ind_plan *p = m->desc.plan;
+    const rt__runtime *r = m->executable->runtime;
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    for (uint32_t i = 0; i < p->num_kernels && r->num_tuned; i++) {
+        for (int k = 0; k < p->kernel[i].num_variants; k++) {
+            ind__variant *v = &p->kernel[i].variant[k], tuned;
+            uint64_t key[2];
+            rt__pack_key(v->source, v->source_bytes, arch, key);
+            const rt__tuned *t = rt__find_tuned(r, key);
+            if (!t || p->kernel[i].num_parts != 1) continue;
+            ind_status status = ind__plan_tuned(p, i, k, t->threads, &tuned);
+            if (status) return status;
+            if (tuned.tuned_threads) *v = tuned;
+        }
+    }
+    return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
+}
+
+/* NVRTC may have been opened while a kernel was found to be missing in the pack. */
+static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
+    stats->device_ms = r->device_ms;
+    stats->library_ms = r->library_ms;
+    r->device_ms = r->library_ms = 0;
+}
+
 static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                           uint32_t *of) {
     ind_context *c = m->context;
@@ -4792,10 +4988,13 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     ind_status status = rt__cuda_open_device(c, r);
     if (status) return status;
     double start = ind__now_ms();
+    const double library_ms = r->library_ms;
     status = rt__pack_read(c, r);
+    if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
-    m->desc.stats.compile_ms = ind__now_ms() - start;
+    m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;
     start = ind__now_ms();
@@ -4829,21 +5028,44 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     return status;
 }
 
+/* Where what comes before on the stream is a kernel of ours, one that waits for it may begin early. The graphs of
+   earlier drivers cannot have such launches. */
+#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
+
+static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
+                                  void *stream, void **params, bool after_kernel) {
+    if (!after_kernel || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
+        return d->cuLaunchKernel(v->function, grid[0], grid[1], grid[2], v->threads, 1, 1, grid[3], stream, params,
+                                 NULL);
+    rt__cuda_launch_attribute early = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
+    const rt__cuda_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
+                                           .block = {v->threads, 1, 1},
+                                           .shared = grid[3],
+                                           .stream = stream,
+                                           .attribute = &early,
+                                           .num_attributes = 1};
+    return d->cuLaunchKernelEx(&config, v->function, params, NULL);
+}
+
+/* The first kernel, and one behind an opaque call, waits for all that the stream has before it: what others have put
+   there need not have waited for what came before it. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     const rt__cuda_driver *d = &x->runtime->driver;
+    bool after_kernel = false;
     for (uint32_t i = first; i < first + count; i++) {
         if (x->step[i].call) {
             ind_status status = rt__run_call(n, &x->step[i], stream);
             if (status) return status;
+            after_kernel = false;
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = &x->step[i].variant[n->chosen[i]];
         const unsigned *g = &n->grid[i * 4];
-        int result = d->cuLaunchKernel(v->function, g[0], g[1], g[2], v->threads, 1, 1, g[3], stream,
-                                       &n->param[v->first_arg], NULL);
+        int result = rt__cuda_launch_kernel(d, v, g, stream, &n->param[v->first_arg], after_kernel);
         if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
+        after_kernel = true;
     }
     return IND_OK;
 }
@@ -5050,6 +5272,226 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
     if (status) return rt__instance_failed(n, status);
     status = rt__profile_run(n, desc, repeats, times, max_times, total_ms);
     rt__module_leave(m);
+    return rt__instance_failed(n, status);
+}
+
+/* --------------------------------------------------------------------------------------------------- >>tune */
+
+#define IND__TUNE_MARGIN 1.02 /* what is not faster by more than 2 % is taken to be equal */
+
+typedef struct rt__tuner {
+    ind_instance *instance;
+    rt__stopwatch watch;
+    void *stream, *flush; /* memory that is written to drive all else out of the caches */
+    size_t flush_bytes;
+    double *sample;
+    int repeats;
+} rt__tuner;
+
+/* A way to launch the kernel of a step, with the arguments of the step. */
+typedef struct rt__tuned_launch {
+    void *function;
+    unsigned grid[4], threads;
+    void **params;
+} rt__tuned_launch;
+
+/* Median time of a launch on cold data; one run before, unmeasured. */
+static ind_status rt__tune_time(rt__tuner *t, const rt__tuned_launch *l, double *us) {
+    ind_instance *n = t->instance;
+    ind_context *c = n->module->context;
+    rt__runtime *r = n->module->executable->runtime;
+    ind_status status = IND_OK;
+    for (int i = -1; i < t->repeats && !status; i++) {
+        double ms = 0;
+        status = IND__CUDA_CALL(c, r, cuMemsetD8Async,
+                                ((rt__cuda_ptr)(uintptr_t)t->flush, (unsigned char)i, t->flush_bytes, t->stream));
+        if (!status) status = rt__stopwatch_start(n, &t->watch, t->stream);
+        if (!status)
+            status = IND__CUDA_CALL(c, r, cuLaunchKernel,
+                                    (l->function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1, 1, l->grid[3],
+                                     t->stream, l->params, NULL));
+        if (!status) status = rt__stopwatch_stop(n, &t->watch, t->stream, &ms);
+        if (i >= 0) t->sample[i] = ms * 1000;
+    }
+    if (status) return status;
+    qsort(t->sample, (size_t)t->repeats, sizeof *t->sample, rt__compare_doubles);
+    *us = t->sample[t->repeats / 2];
+    return IND_OK;
+}
+
+static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
+    bool same = a->num_args == b->num_args;
+    for (uint32_t i = 0; same && i < a->num_args; i++) {
+        const ind__kernel_arg *x = &a->arg[i], *y = &b->arg[i];
+        same = x->kind == y->kind && x->buffer == y->buffer && x->reciprocal == y->reciprocal && x->wide == y->wide &&
+               (x->kind != IND__ARG_SIZE || ind_expr_same(x->size, y->size));
+    }
+    return same && a->index_bits == b->index_bits && ind_expr_same(a->shared_bytes, b->shared_bytes);
+}
+
+/* The variant compiled, and loaded. */
+static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
+    rt__runtime *r = m->executable->runtime;
+    char arch[16], option[64];
+    ind__target_name(&m->desc.plan->target, arch);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    *entry = rt__cuda_entry(m->context, r, v, arch);
+    if (!*entry) return IND_OUT_OF_MEMORY;
+    ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(m->context, r);
+    if (!status && !(*entry)->cubin) {
+        (*entry)->only_tried = true;
+        rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+        rt__cuda_job_run(&job, 0, 0);
+        status = rt__cuda_collect(m->context, &job, entry, 1);
+    }
+    return status ? status : rt__cuda_load(m->context, r, *entry, v->entry);
+}
+
+/* Does it spill more than the first choice? */
+static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
+    int local = 0, first_local = 0;
+    return r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, function) ||
+           r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
+}
+
+/* Measures the kernel of the step with so many threads; *us stays as it is if that is no way to run it. */
+static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, int threads, const rt__tuned_launch *first,
+                                     ind__kernel_entry **entry, double *us) {
+    ind_instance *n = t->instance;
+    ind_module *m = n->module;
+    const int k = n->chosen[step];
+    ind__variant v;
+    ind_status status = ind__plan_tuned(m->desc.plan, step, k, threads, &v);
+    if (status || v.tuned_threads != threads || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], &v))
+        return status;
+    status = rt__tune_compile(m, &v, entry);
+    if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
+    rt__tuned_launch l = *first;
+    l.function = (*entry)->function;
+    l.threads = (unsigned)threads;
+    for (int d = 0; d < 3 && !status; d++) {
+        const int64_t blocks = rt__profile_value(n, v.grid[d]);
+        status = rt__check_grid(m->context, v.entry, d, blocks);
+        l.grid[d] = (unsigned)blocks;
+    }
+    return status ? status : rt__tune_time(t, &l, us);
+}
+
+/* Tries what there is for the step's kernel until it is as fast as it can be, and keeps the best. */
+static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result) {
+    ind_instance *n = t->instance;
+    ind_module *m = n->module;
+    const rt__exec_variant *x = &m->executable->step[step].variant[n->chosen[step]];
+    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
+    rt__tuned_launch first = {x->function, {0}, x->threads, &n->param[x->first_arg]};
+    memcpy(first.grid, &n->grid[(size_t)step * 4], sizeof first.grid);
+    *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .first_threads = v->threads};
+    result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
+    ind_status status = rt__tune_time(t, &first, &result->first_us);
+    result->us = result->first_us;
+    result->threads = v->threads;
+    int candidate[IND__MAX_TUNED];
+    ind__kernel_entry *entry = NULL, *best = NULL;
+    const int num = ind__plan_candidates(v, candidate);
+    for (int i = 0; i < num && !status && result->us > result->least_us * IND__TUNE_MARGIN; i++) {
+        double us = INFINITY;
+        status = rt__tune_candidate(t, step, candidate[i], &first, &entry, &us);
+        result->num_tried += us < INFINITY;
+        if (us * IND__TUNE_MARGIN < result->us) result->us = us, result->threads = candidate[i], best = entry;
+    }
+    if (best) best->only_tried = false;
+    return status;
+}
+
+static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, const ind_tuned *result) {
+    char arch[16];
+    rt__tuned t = {.threads = result->threads,
+                   .first_us = (float)result->first_us,
+                   .us = (float)result->us,
+                   .least_us = (float)result->least_us};
+    ind__target_name(&m->desc.plan->target, arch);
+    rt__pack_key(v->source, v->source_bytes, arch, t.key);
+    t.checksum = rt__tuned_checksum(&t);
+    return rt__keep_tuned(m->context, m->executable->runtime, &t);
+}
+
+/* Is the step a launch of one kernel that can be had in other ways, and not the same as one before? */
+static bool rt__tunable(const ind_instance *n, uint32_t step) {
+    const ind_plan *p = n->module->desc.plan;
+    int candidate[IND__MAX_TUNED];
+    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->step[step].call ||
+        p->kernel[step].num_parts != 1)
+        return false;
+    const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
+    for (uint32_t i = 0; i < step; i++)
+        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->step[i].call &&
+            ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
+            return false;
+    return !v->tuned_threads && ind__plan_candidates(v, candidate) > 0;
+}
+
+/* The steps before leave in the buffers what a kernel wants there, such as indices. */
+static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, int *num_tuned) {
+    ind_instance *n = t->instance;
+    ind_module *m = n->module;
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
+        ind_tuned result;
+        if (!rt__tunable(n, i)) continue;
+        status = rt__launch_steps(n, 0, i, t->stream);
+        if (!status) status = rt__tune_step(t, i, &result);
+        if (!status && result.threads != result.first_threads)
+            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], &result);
+        if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
+        ++*num_tuned;
+    }
+    return status ? status : rt__instance_check(n);
+}
+
+static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
+                               int max_tuned, int *num_tuned) {
+    ind_module *m = n->module;
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    rt__tuner t = {.instance = n, .repeats = repeats};
+    void *block = NULL;
+    int l2 = 0;
+    t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
+    ind_status status = t.sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
+    if (!status) t.stream = desc->stream;
+    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
+    t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
+    if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
+    for (int i = 0; i < 2 && !status; i++) status = IND__CUDA_CALL(c, r, cuEventCreate, (&t.watch.event[i], 0));
+    if (!status) status = rt__tune_all(&t, tuned, max_tuned, num_tuned);
+    for (int i = 0; i < 2; i++)
+        if (t.watch.event[i]) (void)r->driver.cuEventDestroy_v2(t.watch.event[i]);
+    if (block) rt__device_free(m, block);
+    ind__free(c, t.sample);
+    return status;
+}
+
+ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, ind_tuned *tuned, int max_tuned,
+                    int *num_tuned) {
+    if (!n) return IND_INVALID_ARGUMENT;
+    ind_module *m = n->module;
+    int num = 0;
+    if (num_tuned) *num_tuned = 0;
+    if (m->desc.device != IND_DEVICE_CUDA)
+        return rt__instance_failed(n, ind__fail(m->context, IND_NOT_SUPPORTED, "ind_tune: not on the host device"));
+    if (repeats < 1 || repeats > 1000 || max_tuned < 0 || (max_tuned && !tuned))
+        return rt__instance_failed(n, ind__fail(m->context, IND_INVALID_ARGUMENT,
+                                                "ind_tune: repeats is %d (1 to 1000), max_tuned is %d, tuned is %s",
+                                                repeats, max_tuned, tuned ? "given" : "NULL"));
+    ind_status status = rt__module_enter(m);
+    if (status) return rt__instance_failed(n, status);
+    ind_facts *before = ind_facts_enter(m->context, m->facts);
+    rt__mutex_lock(&m->executable->runtime->mutex);
+    status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
+    rt__mutex_unlock(&m->executable->runtime->mutex);
+    (void)ind_facts_enter(m->context, before);
+    rt__module_leave(m);
+    if (num_tuned) *num_tuned = num;
     return rt__instance_failed(n, status);
 }
 

@@ -50,7 +50,8 @@
 
    How launches are combined: once the kernels and their order stand, a small one that needs nothing of an earlier small
    one, nor of what runs in between, moves up to it and becomes a part of its launch, where other blocks work on it.
-   What the parts of a launch hold is live together; where that would take more memory, they stay apart.
+   What the parts of a launch hold is live together; where that would take more memory, they stay apart. The kernels
+   that store the parts of a concatenation may share a launch, though each makes a version of the one before.
 
    What it does not do: no reduction follows a matrix product in the same kernel; no loop is split in two; a scan with a
    function of the user shares its kernel with no other scan, and a sort with no other sort.
@@ -153,8 +154,9 @@ typedef struct ind_fusion_policy {
                          of partial results to be stored and read; default 16 */
     int mix_columns;  /* longest row of a kernel that joins columns: they stay in registers; default 8192 */
     int64_t mix_from; /* bytes that must be read once less; default 4 MiB, which pay the additional launch */
-    int64_t mix_flight;    /* bytes that blocks must have under way, one row of two f32 each, to keep memory busy;
-                              default 8 MiB: 64 KiB a multiprocessor, about three times its rate times its latency */
+    int64_t mix_flight;    /* bytes that blocks must have under way, rows of two f32, to keep memory busy; default 6
+                              MiB, twice its rate times its latency (H200: 4.8e12 B/s, 0.65 us), as nothing is under
+                              way while a row is joined and stored */
     int64_t launch_bytes;  /* what memory moves while a launch lasts: so much may a fusion lose by accesses in steps;
                               default 4 MiB, about a microsecond of an H200 */
     bool disable_prologue; /* nothing is computed where a matrix product loads its operands */
@@ -180,6 +182,7 @@ typedef struct ind_fusion_policy {
     int max_parts;         /* kernels in one launch; default 64: their arguments fit into the 4 KiB of any launch */
     int max_functions;     /* different ones in a launch, which are compiled one after another, where kernels apart are
                               compiled side by side; default 8 */
+    bool disable_dependent_launch; /* no launch begins before the one before it is done */
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -259,6 +262,7 @@ typedef struct ind_schedule {
     uint32_t num_kernels;
     uint32_t *launch; /* by kernel: the first one of its launch; its parts follow one another, none needs another */
     uint32_t num_launches;
+    bool dependent_launch;   /* a launch may begin before the one before it is done, if it waits for that */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
@@ -361,6 +365,8 @@ enum {
     IND__SCHED_SCAN_COLUMNS =
         1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
     IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
+    IND__SCHED_WARP_ROW = 1024,   /* longest row of which a warp holds one, so that a block holds .. */
+    IND__SCHED_RUN_WARPS = 4,     /* .. so many */
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
@@ -571,7 +577,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->split_share <= 0) p->split_share = 8;
     if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
     if (p->mix_columns <= 0) p->mix_columns = 8192;
-    if (p->mix_flight <= 0) p->mix_flight = 8 << 20;
+    if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
     if (p->mix_from <= 0) p->mix_from = 4 << 20;
     if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
     if (p->max_scans <= 0) p->max_scans = 4;
@@ -864,17 +870,31 @@ static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     return most <= s->policy.mix_columns && sched__hint(columns) * 8 >= most;
 }
 
-/* Rows that a block walks over: enough blocks must be left to work on all multiprocessors, and what is read once less
-   must be worth the partial results. 0: it is not. */
+/* Rows that a block walks over so that few partial results are stored, yet memory is kept busy. A block has one row
+   under way, or one for each of its warps where a warp holds a row; each multiprocessor has a power of two of blocks, 2
+   at least so that one loads while the other joins, which leaves none with more of them than others. (H200, both
+   launches, against 16 rows: 8192 rows of 768, 1000 and 1024 0.93, 0.99 and 0.99, in bf16 0.87; 10000 of 768 0.95;
+   16384 and 40000 of 512 0.93 and 0.97; 6144 of 4096 0.93. Against 32 rows, 64 take 1.03 for 16384 of 512 and 1.08 of
+   2048.) */
+static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int64_t columns) {
+    const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
+    int64_t flight = p->mix_flight / per_row / (columns <= IND__SCHED_WARP_ROW ? warps : 1);
+    int64_t blocks = p->fill_blocks / 2 > 1 ? p->fill_blocks / 2 : 1;
+    while (blocks < rows && (blocks < flight || rows / blocks >= IND__SCHED_LONG_RUN)) blocks *= 2;
+    int64_t run = (rows - 1) / blocks + 1;
+    run = (run + warps - 1) / warps * warps;
+    return run > p->mix_rows ? run : p->mix_rows;
+}
+
+/* The same, if enough blocks are left to work on all multiprocessors, and what is read once less is worth the partial
+   results. 0: it is not. */
 static int64_t sched__run_for(const sched__splitter *s, const ind_body *whole, int64_t met) {
     const ind_fusion_policy *p = &s->policy;
-    int64_t columns = sched__points_hint(whole, 0, whole->rank), run = p->mix_rows;
+    int64_t columns = sched__points_hint(whole, 0, whole->rank);
     int64_t rows = sched__points_hint(whole, whole->rank, whole->rank + whole->rrank);
     if (!columns || met < p->mix_from) return 0;
     int64_t bytes = ind_dtype_bytes((ind_dtype)whole->inst[ind__body_splits(whole)].dtype);
-    int64_t flight = p->mix_flight / (2 * ind_dtype_bytes(IND_F32)) / columns;
-    int64_t blocks = flight > p->fill_blocks ? flight : p->fill_blocks;
-    while (run < IND__SCHED_LONG_RUN && rows / run > blocks) run *= 2;
+    int64_t run = sched__balanced_run(p, rows, columns);
     return rows / run >= p->fill_blocks / 4 && met / p->split_share / bytes / columns >= rows / run ? run : 0;
 }
 
@@ -4071,8 +4091,46 @@ static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, ui
     return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
 }
 
+/* Does the loop that makes the version store in the part of the concatenation alone that is its? */
+static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
+    const ind__buffer *b = &p->buffer[version];
+    const ind_body *body = ind__ok(b->part_end) ? p->loop[b->loop].body : NULL;
+    for (uint32_t i = 1; body && i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->source != version) continue;
+        ind_expr at = ind_expr_floordiv(body->index[in->index], b->layout.stride[b->part_dim]);
+        at = ind_expr_mod(at, b->layout.size[b->part_dim]);
+        if (!ind__ok(at) || !ind_known_le(b->part_begin, at) || !ind_known_lt(at, b->part_end)) return false;
+    }
+    return body != NULL;
+}
+
+/* Do two versions of one buffer hold parts of a concatenation that do not meet? Then their order is none. */
+static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
+    const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
+    if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
+    if (!ind_known_le(x->part_end, y->part_begin) && !ind_known_le(y->part_end, x->part_begin)) return false;
+    return sched__stores_part(p, a) && sched__stores_part(p, b);
+}
+
 static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
     if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
+}
+
+/* Kernel k makes a new version of `old`, behind all that read it and the kernel that makes it; that may be in the same
+   launch where both store parts of a concatenation. */
+static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
+    const ind__lowered *p = x->f->program;
+    uint32_t old = p->buffer[version].mutates;
+    for (uint32_t r = 0; r < x->written[old]; r++) sched__after(x, x->reader[x->first_reader[old] + r], k, least);
+    for (int n = 0; old && x->maker[old]; old = p->buffer[old].mutates, n++) {
+        uint32_t maker = x->maker[old] - 1;
+        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_apart(p, old, version)) {
+            sched__after(x, maker, k, least);
+            return;
+        }
+        if (x->launch[maker] > *least) *least = x->launch[maker];
+    }
 }
 
 /* The first place in the order at which kernel k can run: behind all that it needs, and all that read what it changes.
@@ -4081,14 +4139,11 @@ static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
     const ind_kernel *kernel = &x->f->schedule->kernel[k];
     uint32_t least = 0;
     for (uint32_t i = 0; i < kernel->num_args; i++) {
-        uint32_t b = kernel->arg[i], old = x->f->program->buffer[b].mutates;
-        if (i >= kernel->num_reads && !old) continue;
-        if (i >= kernel->num_reads) {
-            for (uint32_t r = 0; r < x->written[old]; r++)
-                sched__after(x, x->reader[x->first_reader[old] + r], k, &least);
-            b = old;
-        }
-        if (x->maker[b]) sched__after(x, x->maker[b] - 1, k, &least);
+        uint32_t b = kernel->arg[i];
+        if (i >= kernel->num_reads)
+            sched__after_version(x, b, k, &least);
+        else if (x->maker[b])
+            sched__after(x, x->maker[b] - 1, k, &least);
     }
     return least;
 }
@@ -4470,8 +4525,21 @@ static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
     return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
 }
 
+/* Does no other part of the launch write an older version, but where they store parts of a concatenation? Versions
+   follow one another in the order of kernels, so that those of a launch are neighbours. */
+static bool sched__check_older(sched__check *v, uint32_t version) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
+        const ind__buffer *b = &p->buffer[v->buffer = old];
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
+        if (!sched__parts_apart(p, old, version)) return false;
+    }
+    return true;
+}
+
 /* From the loops as they were before any fusion: the parts of a launch run in any order, so none reads or changes what
-   another one writes. With the order of the launches, no path leads from one part to another either. */
+   another one writes, but for the parts of one concatenation. With the order of the launches, no path leads from one
+   part to another either. */
 static bool sched__check_parts(sched__check *v) {
     const ind__lowered *p = v->s->program;
     for (uint32_t l = 0; l < p->num_loops; l++) {
@@ -4484,10 +4552,8 @@ static bool sched__check_parts(sched__check *v) {
             if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
             if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
         }
-        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
-            const ind__buffer *old = &p->buffer[v->buffer = p->buffer[p->loop[l].output[o]].mutates];
-            if (v->buffer && old->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, old->loop, l)) return false;
-        }
+        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
+            if (!sched__check_older(v, p->loop[l].output[o])) return false;
         /* a loop over no elements at all has lost its sizes by then */
         uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
         if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
@@ -5506,6 +5572,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     const uint32_t refusals = c->refusals;
     ind_status status = sched__create(f, out);
     if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
+    if (!status) (*out)->dependent_launch = !f->policy.disable_dependent_launch && (*out)->num_launches > 1;
     ind__arena_free(&f->scratch);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     if (!status) status = ind__refused_since(c, refusals);

@@ -25,7 +25,12 @@ class BindingInfo(C.Structure):
 
 class Stats(C.Structure):
     _fields_ = [(n, C.c_int) for n in ("device", "num_kernels", "num_distinct", "num_sources", "num_from_pack")] + \
-               [(n, C.c_double) for n in ("lower_ms", "schedule_ms", "emit_ms", "compile_ms", "load_ms")]
+               [(n, C.c_double) for n in ("lower_ms", "schedule_ms", "emit_ms", "compile_ms", "load_ms", "device_ms", "library_ms")]
+
+
+class Tuned(C.Structure):
+    _fields_ = [("name", C.c_char_p), ("first_threads", C.c_int), ("threads", C.c_int), ("first_us", C.c_double), ("us", C.c_double),
+                ("least_us", C.c_double), ("num_tried", C.c_int)]
 
 
 def load():
@@ -85,6 +90,14 @@ class Module:
         self.compiler.check(self.lib.ind_launch(instance, C.byref(desc)))
         self.compiler.check(self.lib.ind_instance_check(instance))
         return instance, desc, [pointers, values, tensors]
+
+    def tune(self, tensors, sizes, repeats=15):
+        """Measures other ways to run the kernels, which modules compiled later take where they are faster."""
+        instance, desc, keep = self.prepare(tensors, sizes)
+        found, num = (Tuned * 256)(), C.c_int()
+        self.compiler.check(self.lib.ind_tune(instance, C.byref(desc), repeats, found, len(found), C.byref(num)))
+        assert keep
+        return found[: num.value]
 
     def launcher(self, tensors, sizes):
         """A function that launches on torch's stream, for a capture by torch."""

@@ -3,7 +3,7 @@
     run.py [NAME...]              the table, or those workloads whose name holds one of NAME
     run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
     run.py --small                1 to 64 rows of 4096, beside an empty kernel
-    run.py --plot sweep.json      a picture per family and dtype, beside the file
+    run.py --tune [NAME...]       ours as it is chosen beside ours as ind_tune finds it, and what that tried
 
 --autotune adds torch.compile's mode max-autotune; --dtypes f32,bf16 chooses for --sweep.
 
@@ -146,7 +146,7 @@ def measure(compiler, w, calls=1, autotune=False):
     us = {n: t / calls for n, t in timings(contenders).items()}
     if calls == 1:
         us["copy"] = min(us["memcpy"], us["negate"])
-    return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes,
+    return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes, "by_bytes": w.by_bytes,
             "kernels": module.stats.num_kernels, "sources": module.stats.num_sources, "compile_ms": compile_ms}
 
 
@@ -175,33 +175,42 @@ def run(compiler, chosen, out, calls=1, autotune=False):
         rows.append(r)
         failed = failed or r["wrong"]
         torch.cuda.empty_cache()
-    head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda}
+    head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda, "ours": compiler.device(),
+            "date": time.strftime("%Y-%m-%d", time.gmtime())}
     (BUILD / out).write_text(json.dumps({**head, "rows": rows}, indent=1))
     return failed
 
 
-def plot(path):
-    import matplotlib
+def tune(compiler, w):
+    """The workload with kernels as the formulas choose them and as tuning does: microseconds of both, and what was tried."""
+    torch.manual_seed(1)
+    inputs = [w.inputs()]
+    want = outputs_of(w.torch(**inputs[0]))
+    first, _, replays, outputs = ours(compiler, w, inputs, want, 1)
+    kernels = first.tune({**inputs[0], **dict(zip(w.outputs, outputs))}, w.sizes)
+    _, _, tuned, again = ours(compiler, w, inputs, want, 1)
+    us = timings({"first": replays, "tuned": tuned})
+    limit = 4 * max(error(o, t) for o, t in zip(outputs, want)) + 1e-6
+    wrong = not max(error(o, t) for o, t in zip(again, want)) <= limit
+    return {"name": w.name, "us": us, "wrong": wrong, "kernels": [{n: getattr(k, n) for n, _ in k._fields_[1:]} | {"name": k.name.decode()} for k in kernels]}
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
 
-    data = json.loads(pathlib.Path(path).read_text())
-    groups = {}
-    for r in data["rows"]:
-        groups.setdefault((r["family"], r["dtype"]), []).append(r)
-    for (family, dtype), rows in groups.items():
-        rows.sort(key=lambda r: r["cols"])
-        figure, axes = plt.subplots(figsize=(8, 4.5))
-        for name in ("ours", "compile", "autotune", "eager"):
-            if name in rows[0]["us"]:
-                axes.plot([r["cols"] for r in rows], [100 * r["us"]["copy"] / r["us"][name] for r in rows], marker="o", label=name)
-        axes.set(xscale="log", xlabel="length of the row", ylabel="% of a copy of the same bytes", ylim=(0, None), title=f"{family} {dtype}, {data['device']}, torch {data['torch']}")
-        axes.grid(True)
-        axes.legend()
-        figure.tight_layout()
-        figure.savefig(pathlib.Path(path).with_name(f"{family}_{dtype}.png"), dpi=120)
-        plt.close(figure)
+def run_tune(compiler, names):
+    rows, failed = [], False
+    print(f"{'workload':42s} {'first us':>9s} {'tuned us':>9s} {'gap %':>6s}   kernel: threads, us; least; tried")
+    for w in workloads.WORKLOADS:
+        if names and not any(n in w.name for n in names):
+            continue
+        r = tune(compiler, w)
+        rows.append(r)
+        failed = failed or r["wrong"]
+        print(f"{r['name']:42s} {r['us']['first']:9.2f} {r['us']['tuned']:9.2f} {100 * (r['us']['first'] / r['us']['tuned'] - 1):6.1f}{'  WRONG' if r['wrong'] else ''}", flush=True)
+        for k in r["kernels"]:
+            better = f" -> {k['threads']}, {k['us']:.2f}" if k["threads"] != k["first_threads"] else ""
+            print(f"{'':70s} {k['name']}: {k['first_threads']}, {k['first_us']:.2f}{better}; {k['least_us']:.2f}; {k['num_tried']}")
+        torch.cuda.empty_cache()
+    (BUILD / "tune.json").write_text(json.dumps({"device": torch.cuda.get_device_name(), "ours": compiler.device(), "rows": rows}, indent=1))
+    return failed
 
 
 def arguments():
@@ -209,7 +218,7 @@ def arguments():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--plot")
+    parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
     parser.add_argument("--dtypes", default="f32,bf16,f16")
     parser.add_argument("--lengths", help="of --sweep, in place of all")
@@ -218,14 +227,14 @@ def arguments():
 
 def main():
     args = arguments()
-    if args.plot:
-        return plot(args.plot)
     torch.backends.cuda.matmul.allow_tf32 = False
     compiler = binding.Compiler()
     if args.sweep:
         lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
         chosen = (p for family in args.names or workloads.FAMILIES for p in workloads.sweep(family, args.dtypes.split(","), lengths))
         return run(compiler, chosen, "sweep.json", autotune=args.autotune)
+    if args.tune:
+        return run_tune(compiler, args.names)
     if args.small:
         return run(compiler, workloads.small(), "small.json", SMALL_CALLS, args.autotune)
     chosen = [({}, w) for w in workloads.WORKLOADS if not args.names or any(a in w.name for a in args.names)]

@@ -9,6 +9,8 @@ from typing import Callable
 import torch
 import torch.nn.functional as F
 
+import bert
+
 
 DTYPES = {"f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 
@@ -22,6 +24,7 @@ class Workload:
     sizes: list
     bytes: int
     outputs: tuple = ("out",)
+    by_bytes: bool = True  # memory bounds it: a copy of the same bytes is the measure
 
 
 def randn(*shape, dtype=torch.float32, scale=1.0):
@@ -141,7 +144,7 @@ def matmul_gelu(m, n, k):
     bf16 = torch.bfloat16
     return Workload(f"gelu(a @ b + c) bf16 {m} x {n} x {k}", text, lambda a, b, c: F.gelu(torch.addmm(c, a, b)),
                     lambda: {"a": randn(m, k, dtype=bf16), "b": randn(k, n, dtype=bf16, scale=k**-0.5), "c": randn(n, dtype=bf16)}, [m],
-                    2 * (m * k + k * n + m * n))
+                    2 * (m * k + k * n + m * n), by_bytes=False)
 
 
 def quantised_product(m, n, k):
@@ -150,56 +153,25 @@ def quantised_product(m, n, k):
     bf16 = torch.bfloat16
     return Workload(f"(a @ int8 b) * s bf16 {m} x {n} x {k}", text, lambda a, b, s: (a @ b.to(a.dtype)) * s,
                     lambda: {"a": randn(m, k, dtype=bf16), "b": torch.randint(-127, 128, (k, n), dtype=torch.int8, device="cuda"),
-                             "s": randn(n, dtype=bf16, scale=0.01)}, [m], 2 * m * k + k * n + 2 * m * n)
+                             "s": randn(n, dtype=bf16, scale=0.01)}, [m], 2 * m * k + k * n + 2 * m * n, by_bytes=False)
 
 
 # ---- the network of all-MiniLM-L6-v2, random weights
 
-LAYERS, WIDTH, HEADS, FFN, VOCABULARY, POSITIONS = 6, 384, 12, 1536, 30522, 512
-
-
-def minilm_shapes():
-    shapes = {"word": (VOCABULARY, WIDTH), "position": (POSITIONS, WIDTH), "type": (2, WIDTH), "norm_w": (WIDTH,), "norm_b": (WIDTH,)}
-    for i in range(LAYERS):
-        for name, rows, cols in (("q", WIDTH, WIDTH), ("k", WIDTH, WIDTH), ("v", WIDTH, WIDTH), ("o", WIDTH, WIDTH), ("up", FFN, WIDTH), ("down", WIDTH, FFN)):
-            shapes[f"{name}{i}_w"], shapes[f"{name}{i}_b"] = (rows, cols), (rows,)
-        for norm in ("n", "m"):
-            shapes[f"{norm}{i}_w"], shapes[f"{norm}{i}_b"] = (WIDTH,), (WIDTH,)
-    return shapes
-
-
-def minilm_text():
-    lines = ["size B in [1, 1024] hint 32", "size S in [1, 512] hint 128", "input ids : i64[B, S]", "input mask : bf16[B, S]"]
-    lines += [f"const {name} : bf16[{', '.join(map(str, shape))}]" for name, shape in minilm_shapes().items()]
-    lines += ["e = embedding(word, ids)", "p = slice(position, dim=0, start=0, end=S)", "ep = add(e, p)", "t = select(type, dim=0, index=0)",
-              "et = add(ep, t)", f"x0 = layer_norm(et, norm_w, norm_b, normalized_shape=[{WIDTH}], eps=1e-12)",
-              "m0 = sub(mask, 1.0)", "m1 = mul(m0, 10000.0)", "bias = view(m1, size=[B, 1, 1, S])"]
-    for i in range(LAYERS):
-        for n in "qkv":
-            lines += [f"{n}l{i} = linear(x{i}, {n}{i}_w, {n}{i}_b)", f"{n}v{i} = view({n}l{i}, size=[B, S, {HEADS}, {WIDTH // HEADS}])",
-                      f"{n}t{i} = transpose({n}v{i}, dim0=1, dim1=2)"]
-        lines += [f"kk{i} = transpose(kt{i}, dim0=2, dim1=3)", f"qk{i} = matmul(qt{i}, kk{i})", f"sc{i} = mul(qk{i}, {(WIDTH // HEADS) ** -0.5!r})",
-                  f"sm{i} = add(sc{i}, bias)", f"a{i} = softmax(sm{i}, dim=-1)", f"c{i} = matmul(a{i}, vt{i})", f"ct{i} = transpose(c{i}, dim0=1, dim1=2)",
-                  f"cv{i} = view(ct{i}, size=[B, S, {WIDTH}])", f"ol{i} = linear(cv{i}, o{i}_w, o{i}_b)", f"or{i} = add(ol{i}, x{i})",
-                  f"y{i} = layer_norm(or{i}, n{i}_w, n{i}_b, normalized_shape=[{WIDTH}], eps=1e-12)", f"ul{i} = linear(y{i}, up{i}_w, up{i}_b)",
-                  f"ug{i} = gelu(ul{i})", f"dl{i} = linear(ug{i}, down{i}_w, down{i}_b)", f"dr{i} = add(dl{i}, y{i})",
-                  f"x{i + 1} = layer_norm(dr{i}, m{i}_w, m{i}_b, normalized_shape=[{WIDTH}], eps=1e-12)"]
-    lines += ["mu = unsqueeze(mask, dim=2)", f"xm = mul(x{LAYERS}, mu)", "xs = sum(xm, dim=[1])", "ms = sum(mask, dim=[1], keepdim=true)",
-              "mean = div(xs, ms)", "sq = mul(mean, mean)", "ss = sum(sq, dim=[1], keepdim=true)", "norm = sqrt(ss)", "out = div(mean, norm)", "output out"]
-    return "graph minilm {\n" + "\n".join("  " + line for line in lines) + "\n}"
+MINILM = bert.Size(layers=6, width=384, heads=12, ffn=1536, vocabulary=30522, positions=512)
 
 
 def minilm_torch(attention):
     def forward(ids, mask, **w):
         batch, length = ids.shape
         lin = lambda x, n: F.linear(x, w[n + "_w"], w[n + "_b"])
-        norm = lambda x, n: F.layer_norm(x, (WIDTH,), w[n + "_w"], w[n + "_b"], 1e-12)
+        norm = lambda x, n: F.layer_norm(x, (MINILM.width,), w[n + "_w"], w[n + "_b"], 1e-12)
         x = norm(F.embedding(ids, w["word"]) + w["position"][:length] + w["type"][0], "norm")
         bias = ((mask - 1.0) * 10000.0).view(batch, 1, 1, length)
-        heads = lambda x: x.view(batch, length, HEADS, -1).transpose(1, 2)
-        for i in range(LAYERS):
+        heads = lambda x: x.view(batch, length, MINILM.heads, -1).transpose(1, 2)
+        for i in range(MINILM.layers):
             q, k, v = (heads(lin(x, f"{n}{i}")) for n in "qkv")
-            c = attention(q, k, v, bias).transpose(1, 2).reshape(batch, length, WIDTH)
+            c = attention(q, k, v, bias).transpose(1, 2).reshape(batch, length, MINILM.width)
             y = norm(lin(c, f"o{i}") + x, f"n{i}")
             x = norm(lin(F.gelu(lin(y, f"up{i}")), f"down{i}") + y, f"m{i}")
         mean = (x * mask.unsqueeze(2)).sum(1) / mask.sum(1, keepdim=True)
@@ -209,7 +181,7 @@ def minilm_torch(attention):
 
 
 def attention_plain(q, k, v, bias):
-    return torch.softmax(q @ k.transpose(2, 3) * (WIDTH // HEADS) ** -0.5 + bias, -1) @ v
+    return torch.softmax(q @ k.transpose(2, 3) * MINILM.scale + bias, -1) @ v
 
 
 def attention_library(q, k, v, bias):
@@ -221,16 +193,17 @@ def minilm(batch, length, attention, name):
 
     def inputs():
         weights = {}
-        for n, shape in minilm_shapes().items():
+        for n, shape in bert.shapes(MINILM).items():
             norm_weight = n.endswith("_w") and len(shape) == 1
             weights[n] = randn(*shape, dtype=bf16, scale=0.05) + (1 if norm_weight else 0)
         lengths = torch.randint(length // 2, length + 1, (batch, 1), device="cuda")
         mask = (torch.arange(length, device="cuda")[None] < lengths).to(bf16)
-        return {"ids": torch.randint(VOCABULARY, (batch, length), device="cuda"), "mask": mask, **weights}
+        return {"ids": torch.randint(MINILM.vocabulary, (batch, length), device="cuda"), "mask": mask, **weights}
 
-    weights = sum(int(torch.Size(s).numel()) for n, s in minilm_shapes().items() if n != "word")
-    moved = 2 * (weights + batch * length * WIDTH + batch * WIDTH)
-    return Workload(f"MiniLM bf16 {batch} x {length}, {name}", minilm_text(), minilm_torch(attention), inputs, [batch, length], moved)
+    weights = sum(int(torch.Size(s).numel()) for n, s in bert.shapes(MINILM).items() if n != "word")
+    moved = 2 * (weights + batch * length * MINILM.width + batch * MINILM.width)
+    return Workload(f"MiniLM bf16 {batch} x {length}, {name}", bert.text(MINILM, "minilm", "bf16"), minilm_torch(attention), inputs, [batch, length], moved,
+                    by_bytes=False)
 
 
 WORKLOADS = [minilm(32, 128, attention_plain, "plain attention"), minilm(32, 128, attention_library, "library attention"), pointwise(),

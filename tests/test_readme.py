@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -20,6 +21,21 @@ def test_commands_exist():
     makefile = (ROOT / "Makefile").read_text()
     for target in re.findall(r"^make (\S+)", README, re.M):
         assert re.search(rf"^{target}:", makefile, re.M), target
+
+
+def test_table_of_the_benchmarks():
+    """Written between its marks, with a row for each workload; blank where a copy is no measure."""
+    sys.path.insert(0, str(ROOT / "bench"))
+    import table
+
+    us = {"ours": 10.0, "compile": 20.0, "eager": 30.0, "copy": 9.0}
+    rows = [{"name": name, "us": us, "by_bytes": by_bytes, "wrong": wrong} for name, by_bytes, wrong in (("a", True, False), ("b", False, True))]
+    data = {"device": "GPU", "torch": "2", "ours": "cuda: GPU, sm_90a, driver 13.0, NVRTC 13.0 from /a/b", "date": "2026-01-01", "rows": rows}
+    new = table.replaced(README, table.table(data))
+    assert "On one GPU (sm_90a, driver 13.0, NVRTC 13.0, torch 2, 2026-01-01), `make bench`" in new
+    assert "| a | 10.0 | 20.0 | 30.0 | 0.50 | 90 |\n| b: WRONG | 10.0 | 20.0 | 30.0 | 0.50 |  |\n<!--" in new
+    assert max(map(len, table.table(data).splitlines())) <= 128
+    assert new.partition(table.BEGIN)[0] == README.partition(table.BEGIN)[0] and new.partition(table.END)[2] == README.partition(table.END)[2] != ""
 
 
 @pytest.mark.parametrize("name", ["02_custom_op", "03_dynamic_sizes", "04_other_kernels"])

@@ -1542,7 +1542,7 @@ bool unpack_extra(const function *f, void **extra, std::vector<void *> &sources)
     return buffer && offset <= size;
 }
 
-result run_kernel(context *c, void *handle, const dimensions &d, const std::shared_ptr<arguments> &a) {
+result run_kernel(context *c, void *handle, const dimensions &d, const std::shared_ptr<arguments> &a, bool dependent) {
     if (!live<context>(c) || c->error != SUCCESS) {
         return LAUNCH_FAILED;
     }
@@ -1557,7 +1557,8 @@ result run_kernel(context *c, void *handle, const dimensions &d, const std::shar
                    a->pointers.data(),
                    {d.grid[0], d.grid[1], d.grid[2]},
                    {d.block[0], d.block[1], d.block[2]},
-                   d.shared};
+                   d.shared,
+                   dependent};
     std::string message;
     if (!run_launch(what, message)) {
         report(c, LAUNCH_FAILED, message);
@@ -1568,7 +1569,7 @@ result run_kernel(context *c, void *handle, const dimensions &d, const std::shar
 }
 
 result issue_kernel(const call &entry, void *handle, const dimensions &d, void *stream_handle, void **parameters,
-                    void **extra) {
+                    void **extra, bool dependent) {
     function *f = live<function>(handle);
     REQUIRE(f && good_stream(stream_handle), INVALID_HANDLE);
     result status = check_dimensions(f, d);
@@ -1581,7 +1582,7 @@ result issue_kernel(const call &entry, void *handle, const dimensions &d, void *
     }
     std::shared_ptr<arguments> a = copy_arguments(f, sources.data());
     context *c = entry.here;
-    return issue(stream_handle, [=] { return run_kernel(c, handle, d, a); });
+    return issue(stream_handle, [=] { return run_kernel(c, handle, d, a, dependent); });
 }
 
 /* CUlaunchConfig of cuda.h. */
@@ -1598,6 +1599,7 @@ struct launch_attribute {
     union {
         char bytes[64];
         unsigned cluster[3];
+        int allowed;
     } value;
 };
 
@@ -1607,22 +1609,25 @@ API cuLaunchKernel(void *handle, unsigned grid_x, unsigned grid_y, unsigned grid
                    unsigned block_z, unsigned shared, void *stream_handle, void **parameters, void **extra) {
     ENTER(NEEDS_HEALTHY);
     dimensions d = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared};
-    return issue_kernel(entry, handle, d, stream_handle, parameters, extra);
+    return issue_kernel(entry, handle, d, stream_handle, parameters, extra, false);
 }
 
-/* Attributes that only hint are ignored; a cluster of more than one block is not emulated. */
+/* Attributes that only hint are ignored; a cluster of more than one block is not emulated. What may begin before the
+ * launch before it is done (PROGRAMMATIC_STREAM_SERIALIZATION) runs after it all the same, but must wait for it. */
 API cuLaunchKernelEx(const launch_config *config, void *handle, void **parameters, void **extra) {
     ENTER(NEEDS_HEALTHY);
     REQUIRE(config && (config->attributes || !config->attribute_count), INVALID_VALUE);
+    bool dependent = false;
     for (unsigned i = 0; i < config->attribute_count; i++) {
         const launch_attribute &a = config->attributes[i];
         REQUIRE(a.id != 4 || a.value.cluster[0] * a.value.cluster[1] * a.value.cluster[2] <= 1,
                 NOT_SUPPORTED);            /* CLUSTER_DIMENSION */
         REQUIRE(a.id != 2, NOT_SUPPORTED); /* COOPERATIVE */
+        dependent |= a.id == 6 && a.value.allowed;
     }
     dimensions d;
     memcpy(&d, config, sizeof d);
-    return issue_kernel(entry, handle, d, config->stream, parameters, extra);
+    return issue_kernel(entry, handle, d, config->stream, parameters, extra, dependent);
 }
 
 /* ---- >>errors ---------------------------------------------------------------------------------------------------- */

@@ -706,6 +706,8 @@ void rt_mma(float *c, const unsigned *a, const unsigned *b, int is_bf16, int lin
     arrive(&op, line);
 }
 
+uint64_t dependency_waits; /* of the launch that runs */
+
 /* ---- >>copy ------------------------------------------------------------------------------------------------------ */
 
 void rt_cp_async(void *shared, const void *global, int bytes) {
@@ -735,6 +737,10 @@ void rt_cp_async_wait(int groups_left) {
     }
     self->copies.erase(self->copies.begin(), self->copies.begin() + (std::ptrdiff_t)copies);
     self->groups.erase(self->groups.begin(), self->groups.begin() + (std::ptrdiff_t)done);
+}
+
+void rt_dependency_wait() {
+    dependency_waits++;
 }
 
 /* ---- >>block ----------------------------------------------------------------------------------------------------- */
@@ -882,8 +888,13 @@ bool run_launch(const launch &what, std::string &error) {
         return false;
     }
     dynamic_memory = static_cast<unsigned char *>(memory);
+    dependency_waits = 0;
     bool ok = run_blocks(wanted);
     free(memory);
+    if (ok && what.dependent && dependency_waits != (uint64_t)thread_count * what.grid.x * what.grid.y * what.grid.z) {
+        failure = "launched before the kernel before it is done, and not every thread waits for that once";
+        ok = false;
+    }
     if (!ok) {
         error = std::string("kernel ") + what.name + ": " + failure;
     }
@@ -892,6 +903,7 @@ bool run_launch(const launch &what, std::string &error) {
 
 const runtime runtime_table = {rt_barrier,         rt_syncwarp,      rt_shuffle,   rt_vote,  rt_match,
                                rt_reduce,          rt_lane,          rt_ldmatrix,  rt_mma,   rt_cp_async,
-                               rt_cp_async_commit, rt_cp_async_wait, rt_is_shared, rt_pause, rt_fault};
+                               rt_cp_async_commit, rt_cp_async_wait, rt_is_shared, rt_pause, rt_fault,
+                               rt_dependency_wait};
 
 } // namespace emulation

@@ -137,6 +137,9 @@ IND_EMULATION_FN int __syncthreads_or(int predicate, IND_EMULATION_LINE) {
 IND_EMULATION_FN void __syncwarp(unsigned mask = 0xffffffffu, IND_EMULATION_LINE) {
     ind_emulation::rt->syncwarp(mask, line);
 }
+IND_EMULATION_FN void ind_dependency_wait() {
+    ind_emulation::rt->dependency_wait();
+}
 IND_EMULATION_FN void __threadfence() {
 }
 IND_EMULATION_FN void __threadfence_block() {

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 1
+#define IND_EMULATION_ABI 2
 
 namespace ind_emulation {
 
@@ -47,6 +47,7 @@ struct runtime {
     int (*is_shared)(const void *address, unsigned bytes);
     void (*pause)(void);                          /* lets other threads of the block run: spin loops */
     void (*fault)(const char *message, int line); /* ends the launch with an error; does not return */
+    void (*dependency_wait)(void);                /* of a launch that may begin before the one before it is done */
 };
 
 struct parameter {

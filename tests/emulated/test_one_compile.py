@@ -30,6 +30,7 @@ def test_other_sizes_compile_nothing(device, monkeypatch):
         pytest.skip("counts the emulation's compiles: runs with make test")
     for name in ("cuda", "nvrtc"):
         monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
+    monkeypatch.setenv("IND_THREADS", "1")  # no kernel is compiled beside, to warm NVRTC up
     library = Library("cuda")
     nvrtc = ctypes.CDLL(str(BUILD / "emulated/libnvrtc.so"))
 

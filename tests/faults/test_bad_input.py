@@ -241,7 +241,7 @@ def index_operands():
         if row["fuses"].startswith(("pointwise", "random numbers")):
             continue
         for at in matrix.positions(op):
-            if takes_only_indices(op, at) and (op, at) != ("embedding_bag", 2):  # where bags begin, be it in no place
+            if takes_only_indices(op, at):
                 yield op, at
 
 

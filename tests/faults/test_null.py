@@ -46,6 +46,7 @@ GOOD = {
     "ind_target *": "&s.target",
     "ind_cubin *": "&s.cubin",
     "ind_kernel_time *": "s.times",
+    "ind_tuned *": "s.tuned",
     "ind_kernel_info *": "&s.kernel",
     "ind_edge_info *": "&s.edge",
     "ind_facts *": "s.facts",
@@ -148,7 +149,7 @@ ALLOWED = {
     ("ind_var_mean", "mean"),
 }
 # Numbers that say how long an array is: the library cannot see a lie.
-LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "repeats"}
+LENGTHS = {"length", "bytes", "num_bindings", "num", "size", "max_times", "max_tuned", "repeats"}
 
 PRELUDE = r"""
 #define INDUCTOR_IMPLEMENTATION
@@ -168,6 +169,7 @@ typedef struct state {
     ind_target target;
     ind_cubin cubin;
     ind_kernel_time times[128];
+    ind_tuned tuned[128];
     ind_kernel_info kernel;
     ind_edge_info edge;
     ind_attention_desc attention;

@@ -148,9 +148,9 @@ static const char per_window_dimension[] = " kernel_size stride padding dilation
 /* Operands that are not just any tensor. */
 static const struct {
     const char *name;
-    char kind; /* i indices, b bool, s a seed */
+    char kind; /* i indices, o where bags begin, b bool, s a seed */
 } operand_kinds[] = {{"index", 'i'}, {"indices", 'i'}, {"target", 'i'},  {"mask", 'b'},   {"condition", 'b'},
-                     {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'i'}, {"repeats", 'i'}};
+                     {"seed", 's'},  {"sorter", 'i'},  {"offsets", 'o'}, {"repeats", 'i'}};
 
 /* Whose operand `target` is no index. */
 static const char float_targets[] = " binary_cross_entropy binary_cross_entropy_with_logits kl_div ";
@@ -260,7 +260,7 @@ typedef struct value {
     char dim[IND_MAX_RANK][DIM];
     bool exact; /* every way has these bits */
     bool is_const;
-    char fill;      /* of inputs: i indices, d different indices, s a seed, 0 any */
+    char fill;      /* of inputs: i indices, d different indices, o ascending ones from 0, s a seed, 0 any */
     int limit;      /* indices below this */
     int made_by;    /* statement; -1 input */
     int mutated_to; /* value that an input holds afterwards by a statement `mutate`; -1 none */
@@ -520,6 +520,7 @@ static value *fresh(graph *g) {
 static double draw_element(const value *v, int style, int64_t i) {
     if (v->fill == 's') return (double)rnd(1000);
     if (v->fill == 'd') return (double)i; /* shuffled afterwards */
+    if (v->fill == 'o') return chance(2); /* the first: ever 0, but for a bad one; the others follow from it */
     if (v->fill == 'i') return (double)rnd((uint32_t)v->limit) - (chance(5) ? v->limit : 0);
     if (!ind_dtype_is_float(v->dtype)) return v->dtype == IND_U8 || v->dtype == IND_BOOL ? rnd(9) : (double)rnd(17) - 8;
     if (style == 3 && chance(4)) return rnd(2) ? (double)NAN : rnd(2) ? (double)INFINITY : -(double)INFINITY;
@@ -536,6 +537,8 @@ static void fill(value *v, int c) {
         double x = draw_element(v, style, i);
         put(v->data[c][0], v->dtype, i, v->dtype == IND_BOOL ? (int)x & 1 : x);
     }
+    for (int64_t i = 1; v->fill == 'o' && i < v->count[c]; i++)
+        put(v->data[c][0], v->dtype, i, get(v->data[c][0], v->dtype, i - 1) + chance(40));
     for (int64_t i = v->count[c] - 1; v->fill == 'd' && i > 0; i--) {
         int64_t k = (int64_t)rnd((uint32_t)i + 1);
         double a = get(v->data[c][0], v->dtype, i), b = get(v->data[c][0], v->dtype, k);
@@ -589,7 +592,7 @@ static bool wants_same_shape(const trial *t, char kind) {
 
 static bool takes(const trial *t, ind_dtype dtype, char kind) {
     bool narrow = ind_dtype_is_float(dtype) && ind_dtype_bytes(dtype) == 1;
-    if (kind == 'i') return dtype == IND_I64 || dtype == IND_I32;
+    if (kind == 'i' || kind == 'o') return dtype == IND_I64 || dtype == IND_I32;
     if (kind == 'b') return dtype == IND_BOOL;
     if (kind == 'f')
         return ind_dtype_is_float(dtype) && !narrow && (!t->own || t->op != IND_OP_CALL || dtype != IND_F64);
@@ -599,7 +602,7 @@ static bool takes(const trial *t, ind_dtype dtype, char kind) {
 static bool fits(const trial *t, const value *v, char kind) {
     const value *first = t->s.num_operands ? &t->g->v[t->s.operand[0]] : NULL;
     if (v->stale) return false;
-    if (kind == 's') return v->fill == 's';
+    if (kind == 's' || kind == 'o') return v->fill == kind;
     if (v->fill == 's' || (ind_dtype_is_float(v->dtype) && t->exact_only && !v->exact)) return false;
     if (!takes(t, v->dtype, kind)) return false;
     if (kind && kind != 'f' && kind != 'n') return true;
@@ -635,9 +638,9 @@ static void set_kind(const trial *t, value *v, char kind) {
     v->dtype = first && chance(85) ? first->dtype : chance(60) ? t->g->main : draw_dtype();
     if (kind == 'b') v->dtype = IND_BOOL;
     if (!takes(t, v->dtype, kind)) v->dtype = IND_F32;
-    if (!strchr("is", kind)) return;
+    if (!strchr("ios", kind)) return;
     v->fill = kind;
-    if (kind == 'i' || kind == 's') v->dtype = kind == 'i' && chance(20) ? IND_I32 : IND_I64;
+    if (kind) v->dtype = kind != 's' && chance(20) ? IND_I32 : IND_I64;
     v->limit = 1 + (int)rnd(4);
     if (kind == 'i' && chance(listed(one_of_several, ind__op_name(t->op)) ? 95 : 30)) v->fill = 'd';
 }
@@ -1813,6 +1816,7 @@ static const struct {
     FUSION(disable_combo, 'b', "1"),
     FUSION(max_parts, 'i', "1|2|5"),
     FUSION(max_functions, 'i', "1|2|5"),
+    FUSION(disable_dependent_launch, 'b', "1"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

@@ -31,6 +31,14 @@ GRAPHS = {
   am = argmax(x, dim=1)
   output a, l, am
 }""",
+    "short_rows": """graph short_rows {
+  size B in [1, 2147483647] hint 1000000
+  input x : f32[B, 12]
+  input y : f32[B, 7]
+  a = softmax(x, dim=1)
+  b = sum(y, dim=[1])
+  output a, b
+}""",
     "columns": """graph columns {
   size B in [1, 4096] hint 100
   input x : f32[B, 77]
@@ -63,6 +71,21 @@ GRAPHS = {
   q = linear(g, w)
   out = add(q, r)
   output out
+}""",
+    "concatenation": """graph concatenation {
+  size N in [1, 1000] hint 64
+  input a : f32[N, 30]
+  input x : f32[N, 5]
+  input w : f32[40, 30]
+  input v : f32[9, 30]
+  s = softmax(a, dim=-1)
+  m = sum(a, dim=[1], keepdim=true)
+  out = cat([s, x, m], dim=1)
+  p = linear(a, w)
+  q = linear(a, v)
+  r = relu(q)
+  both = cat([p, r], dim=1)
+  output out, both
 }""",
     "products_f32": """graph products_f32 {
   size M in [1, 1024] hint 65
@@ -133,6 +156,17 @@ GRAPHS = {
   z = scatter_reduce(w, i, r, dim=0, reduce="amax")
   output y, z
 }""",
+    "chain": """graph chain {
+  size N in [1, 4096] hint 64
+  input x : f32[N, 512]
+  s = sum(x, dim=[0], keepdim=true)
+  a = sub(x, s)
+  r = softmax(a, dim=-1)
+  t = sum(r, dim=[0], keepdim=true)
+  u = mul(r, t)
+  y = cumsum(u, 1)
+  output y
+}""",
     "random": """graph random {
   size N in [1, 100000] hint 3000
   input s : i64[]
@@ -144,7 +178,8 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "splits": ["N=30001", "C=37"], "products": ["M=70"], "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"],
+SIZES = {"pointwise": ["N=1001"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "splits": ["N=30001", "C=37"], "products": ["M=70"],
+         "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
@@ -198,6 +233,22 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
         pytest.skip("no compute-sanitizer on PATH")
     done = run(name, folder, "cuda", tmp_path, [sanitizer, "--tool", tool, "--error-exitcode", "99"])
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
+
+
+@pytest.mark.parametrize("program", ["tune", "launches"])
+def test_unit_program(program):
+    """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
+    done. The emulation runs the same programs."""
+    done = subprocess.run([make(f"build/tests/unit/test_{program}")], env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def test_dependent_launches():
+    """Chains of launches that begin before the one before is done, replayed again and again: the bits are those of launches one after
+    another. Where blocks are few and many, and where memory is used again."""
+    for graph, sizes in (("tests/export/bert.ind", "s26=2, s0=7"), ("tests/export/llama.ind", "s87=16, s85=40"), ("tests/schedule/minilm.ind", "B=3, S=50")):
+        done = subprocess.run([make("build/bench_launch"), ROOT / graph, sizes], capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def plain(name):

@@ -98,6 +98,37 @@ def check(texts, arch, folder):
         check_with_cuobjdump(folder / "cubins", kernels)
 
 
+# What reads or writes memory other than constants and a block's own: LD, LDG, ST, STG, ATOM, ATOMG, RED, REDG, UBLKCP ..
+MEMORY = re.compile(r"/\*[0-9a-f]{4,}\*/ +(?:@!?U?P\w+ +)?(LDG?|STG?|ATOMG?|REDG?|LDGSTS|UBLK\w*|UTMA\w*)[.; ]")
+CHAIN = """graph chain {
+  size N in [1, 4096] hint 64
+  input x : f32[N, 512]
+  s = sum(x, dim=[0], keepdim=true)
+  a = sub(x, s)
+  r = softmax(a, dim=-1)
+  t = sum(r, dim=[0])
+  v, i = sort(t)
+  h = cast(r, bf16)
+  w = cast(s, bf16)
+  k = expand(w, size=[512, 512])
+  p = mm(h, k)
+  output r, v, i, p
+}
+"""
+
+
+@pytest.mark.skipif(not CUOBJDUMP, reason="no cuobjdump")
+def test_dependent_launches_wait_first(tmp_path):
+    """Nothing that an earlier launch wrote is read before the wait (ACQBULK), nor the memory written that it may still read: neither
+    the compiler's front end nor its back end moves an access there."""
+    make(PROGRAM)
+    kernels = compiled([CHAIN, (ROOT / "tests/schedule/minilm.ind").read_text()], "sm_90a", tmp_path)
+    for path, kernel in zip(sorted((tmp_path / "cubins").glob("*.cubin")), kernels, strict=True):
+        text = subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout
+        before, wait, after = text.partition("ACQBULK")
+        assert wait and not MEMORY.search(before) and MEMORY.search(after), (kernel, before)
+
+
 @pytest.fixture(scope="module")
 def pool():
     """All parts begin at once, as many side by side as there are cores; each test waits for its own."""

@@ -1,4 +1,4 @@
-"""Numerics cases of columns that are reduced where rows are (inductor_sched.h, >>split): blocks walk over runs of 16 rows and join what
+"""Numerics cases of columns that are reduced where rows are (inductor_sched.h, >>split): blocks walk over runs of 16 or 32 rows and join what
 they store of each column. Likely sizes are large, so that it pays; those that run are small, at the ends of runs and beside."""
 
 from table import *  # noqa: F403
@@ -27,7 +27,7 @@ case("mix_columns_before_rows",
 for n in (1024, 1100, 2051, 8000):  # a warp's row; a block's
     case(f"mix_columns_{n}",
          f"size B in [1, 10000] hint 8000; input x : f32[B, {n}]; q = square(x); m = mean(q, [1], true); r = rsqrt(m); y = mul(x, r); "
-         "a = sum(y, [0]); b = amax(y, [1]); output a, b", ({"B": 17 if n < 2000 else 2},), x="ints -2 3")
+         "a = sum(y, [0]); b = amax(y, [1]); output a, b", [{"B": b} for b in ((17, 35) if n == 1024 else (17,) if n < 2000 else (2,))], x="ints -2 3")
 case("mix_symbolic_columns",
      "size B in [1, 100000] hint 16000; size S in [1, 1000] hint 300; input x : f32[B, S]; a = amax(x, [1]); b = sum(x, [0]); output a, b", SHAPES,
      x="ints -9 9")

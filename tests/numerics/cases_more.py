@@ -117,6 +117,8 @@ for t in FLOATS:
          i="values 3 1 7 3 3 9 0 2 3", j="values 3 1 7 3 3 9 0 2 3 3 3 3", o="values 0 2 2 3 7", l="values 0 4 4 9")
 case("more_embedding_bag_symbolic", 'size B in [1, 9]; size N in [1, 40]; input w : f32[10, 6]; input i : i32[N]; input o : i32[B]; input j : i64[B, N]; a = embedding_bag(w, i, o, mode="sum"); b = embedding_bag(w, j); '
      'output a, b', [{"B": 3, "N": 9}, {"B": 1, "N": 1}], i="ints 0 10", j="ints 0 10", o="values 0 2 5")
+for name, more, offsets in [("begins", "", "1 2 4"), ("falls", "", "0 3 2"), ("behind", "", "0 2 10"), ("below", ', mode="max"', "0 2 -1"), ("ends", ', mode="sum", include_last_offset=true', "0 2 5")]:
+    case(f"more_embedding_bag_{name}", f"input w : f32[10, 6]; input i : i64[9]; input o : i64[3]; y = embedding_bag(w, i, o{more}); output y", error="index out of range", i="ints 0 10", o=f"values {offsets}")
 case("more_embedding_bag_out_of_range", 'input w : f32[10, 6]; input j : i64[2, 3]; y = embedding_bag(w, j); output y', error="index out of range", j="values 0 9 10 1 2 3")
 
 # ---- images

@@ -91,6 +91,10 @@ for op in ("bilinear", "bicubic"):
     many(f"{op}_aa_large", {"x": "f32[1, 1, 60, 70]"}, [f"_upsample_{op}2d_aa(x, [7, 9])"])
     many(f"{op}_aa_special", {"x": "f32[1, 3, 4, 6]"}, [f"_upsample_{op}2d_aa(x, [9, 7])"], x="rare")
 
+many("interpolate_aa", {"x": "f32[2, 2, 5, 7]", "h": "bf16[1, 2, 9, 4]"}, ['interpolate(x, [2, 3], mode="bilinear", antialias=true)', 'interpolate(x, [9, 4], mode="bicubic", align_corners=true, antialias=true)',
+     'interpolate(x, scale_factor=[0.4, 1.5], mode="bicubic", antialias=true)', 'interpolate(h, scale_factor=0.5, mode="bilinear", antialias=true)',
+     'interpolate(x, [2, 3], mode="bilinear", antialias=false)'])
+
 # ---- samples at places of a grid
 
 MODES = [(p, c) for p in (0, 1, 2) for c in ("true", "false")]

@@ -487,7 +487,11 @@ def linear_resampled(x, output_size=None, align_corners=False, scale_factors=Non
 upsample_linear1d = upsample_bilinear2d = upsample_trilinear3d = linear_resampled
 
 
-def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False):
+def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=False, antialias=False):
+    if antialias:
+        from reference_more2 import upsample_aa
+
+        return upsample_aa({"bilinear": False, "bicubic": True}[mode])(x, size, align_corners, scale_factor)
     if mode.startswith("nearest"):
         return nearest(0.5 if mode.endswith("exact") else 0)(x, size, scale_factor)
     return linear_resampled(x, size, align_corners, scale_factor)

@@ -555,6 +555,21 @@ static bool compiles_on(const struct test_case *t, const ind_plan *p, uint32_t k
            (t->kernels || (kernel + (uint32_t)variant) % (2 * NUM_ARCHS) == arch);
 }
 
+/* Where there are several launches and the architecture has it, every one waits first for the one before it. */
+static void check_dependent(const struct test_case *t, const stages *s, size_t arch) {
+    const bool wanted = s->plan->target.sm >= 90 && s->plan->num_launches > 1;
+    for (uint32_t k = 0; k < s->plan->num_kernels; k++)
+        for (int i = 0; i < s->plan->kernel[k].num_variants; i++) {
+            ind__variant *v = &s->plan->kernel[k].variant[i];
+            CHECK(v->dependent == wanted && wanted == !!strstr(v->source, "griddepcontrol"), "%s on %s: kernel %u",
+                  t->name, archs[arch], k);
+            v->dependent = !wanted;
+            CHECK(ind__plan_verify(s->plan) == IND_VERIFY, "%s on %s: a wait that is not there, or not meant",
+                  t->name, archs[arch]);
+            v->dependent = wanted;
+        }
+}
+
 static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_t arch) {
     ind_context *c;
     stages s;
@@ -565,6 +580,7 @@ static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_
         const ind__variant *v = &s.plan->kernel[0].variant[0];
         CHECK(!ind__plan_verify(s.plan), "%s: %s", t->name, ind_error(c));
         CHECK(v->strategy == t->strategy, "%s: %s", t->name, ind__strategy_text(v->strategy));
+        check_dependent(t, &s, arch);
         CHECK(!t->vector || v->vector == t->vector, "%s: vector %d", t->name, v->vector);
         CHECK(!t->kernels || s.plan->num_kernels == t->kernels, "%s: %u kernels", t->name, s.plan->num_kernels);
         for (uint32_t k = 0; compiler->library && k < s.plan->num_kernels; k++)

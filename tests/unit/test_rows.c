@@ -133,6 +133,32 @@ static void test_row_in_place(ind_context *ctx) {
     ind_module_destroy(m);
 }
 
+/* The parts of a concatenation are stored by one launch as long as it can be proven that they do not meet. */
+static void test_concatenation(ind_context *ctx) {
+    ind_module *m = compile(ctx,
+                            "graph g {\n  size N in [1, 50]\n  input a : f32[N, 6]\n  input x : f32[N, 4]\n"
+                            "  c = softmax(a, -1)\n  e = cat([c, x], dim=1)\n  output e\n}\n",
+                            NULL);
+    CHECK(m && kernels(m) == 2 && m->desc.schedule->num_launches == 1, "%s",
+          m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "");
+    for (uint32_t i = 1; m && i < m->desc.lowered->num_buffers; i++) {
+        ind__buffer *b = &m->desc.lowered->buffer[i];
+        const ind__buffer was = *b;
+        if (!was.mutates) continue;
+        CHECK(!ind__schedule_verify(m->desc.schedule), "%s", ind_error(ctx));
+        b->part_begin = ind_expr_sub(was.part_begin, ind_int(ctx, 1)); /* they would meet */
+        expect_broken(ctx, m, "the parts of a launch need nothing of one another");
+        *b = was;
+        b->part_begin = ind_expr_add(was.part_begin, ind_int(ctx, 1)); /* it stores elsewhere */
+        expect_broken(ctx, m, "the parts of a launch need nothing of one another");
+        *b = was;
+        b->part_end = (ind_expr){0}; /* any version */
+        expect_broken(ctx, m, "the parts of a launch need nothing of one another");
+        *b = was;
+    }
+    ind_module_destroy(m);
+}
+
 static void test_sorts(ind_context *ctx) {
     ind_module *m = compile(ctx, top, NULL);
     ind__inst *store = m && kernels(m) == 1 ? find(m, IND_LOOP_STORE, 0) : NULL;
@@ -158,6 +184,7 @@ int main(void) {
     test_apart(ctx);
     test_in_place(ctx);
     test_row_in_place(ctx);
+    test_concatenation(ctx);
     test_sorts(ctx);
     ind_context_destroy(ctx);
     return check_summary();

@@ -1121,7 +1121,10 @@ int main(void) {
     test_disabled();
     test_broken();
     test_runs(8192, (ind_fusion_policy){0}, 16);
-    test_runs(100000, (ind_fusion_policy){.mix_flight = 1}, 128);
+    test_runs(100000, (ind_fusion_policy){.mix_flight = 1}, 96);
+    test_runs(100000, (ind_fusion_policy){0}, 96);
+    test_runs(16384, (ind_fusion_policy){0}, 32);
+    test_runs(16384, (ind_fusion_policy){.mix_flight = 1}, 64);
     test_runs(8192, (ind_fusion_policy){.mix_rows = 40}, 40);
     test_runs(8192, (ind_fusion_policy){.disable_mix = true}, 0);
     test_runs(8192, (ind_fusion_policy){.mix_columns = 500}, 0);

@@ -1,0 +1,76 @@
+"""From the text of a graph to loaded kernels, each time in a process of its own: milliseconds of every phase, medians.
+
+    compile.py [NAME...]     some of the graphs; all without NAME
+
+cold: nothing is there but the libraries; pack: the kernels are in a kernel pack that an earlier process wrote. `total` is what
+the caller waits for, without the driver and its context, which stand beside it as `device`. Needs no torch."""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import bert
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build" / "bench_compile"
+PHASES = ["device", "parse", "library", "lower", "schedule", "emit", "compile", "load", "total"]
+
+
+def one(name, *lines):
+    return f"graph {name} {{\n" + "\n".join("  " + line for line in lines) + "\n}"
+
+
+GRAPHS = {
+    "pointwise": one("pointwise", "size N in [1, 2147483647] hint 67108864", "input x : f32[N]", "input y : f32[N]", "a = mul(x, y)", "b = gelu(a)", "output b"),
+    "softmax": one("softmax", "size B in [1, 1000000] hint 8192", "input x : bf16[B, 4096]", "y = softmax(x, dim=-1)", "output y"),
+    "layer_norm": one("layer_norm", "size B in [1, 1000000] hint 8192", "input x : bf16[B, 4096]", "const w : bf16[4096]", "const b : bf16[4096]",
+                      "y = layer_norm(x, w, b, normalized_shape=[4096])", "output y"),
+    "linear_gelu": one("linear_gelu", "size B in [1, 100000] hint 4096", "input x : bf16[B, 4096]", "const w : bf16[4096, 4096]", "const b : bf16[4096]",
+                       "h = linear(x, w, b)", "y = gelu(h)", "output y"),
+    "bert_base": bert.text(bert.BASE, "bert_base", "bf16"),
+}  # fmt: skip
+
+
+def build():
+    sources = [*ROOT.glob("inductor*.h"), ROOT / "bench/compile.c"]
+    if not PROGRAM.exists() or any(PROGRAM.stat().st_mtime < s.stat().st_mtime for s in sources):
+        PROGRAM.parent.mkdir(exist_ok=True)
+        subprocess.run(["cc", "-std=c11", "-O2", "-DNDEBUG", f"-I{ROOT}", str(sources[-1]), "-o", str(PROGRAM), "-lm", "-lpthread", "-ldl"], check=True)
+
+
+def measured(file, pack, repeats):
+    """The program's line: of each phase the median over processes."""
+    # Neither the driver nor NVRTC may find what an earlier process has compiled.
+    env = {**os.environ, "CUDA_CACHE_DISABLE": "1"}
+    command = [str(PROGRAM), str(file), *([str(pack)] if pack else [])]
+    lines = [json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout) for _ in range(repeats)]
+    return {key: statistics.median(line[key] for line in lines) for key in lines[0]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--repeats", type=int, default=7)
+    args = parser.parse_args()
+    build()
+    rows = []
+    print(f"{'graph':12s} {'':5s}" + "".join(f"{p:>9s}" for p in PHASES) + f"{'launches':>9s}{'sources':>8s}{'from pack':>10s}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in args.names or GRAPHS:
+            file, pack = pathlib.Path(folder, name + ".ind"), pathlib.Path(folder, name + ".pack")
+            file.write_text(GRAPHS[name])
+            measured(file, pack, 1)  # writes the pack, and brings the libraries into the page cache
+            for kind, with_pack in (("cold", None), ("pack", pack)):
+                r = measured(file, with_pack, args.repeats)
+                rows.append({"graph": name, "kind": kind, **r})
+                print(f"{name:12s} {kind:5s}" + "".join(f"{r[p]:9.2f}" for p in PHASES) + f"{r['launches']:9.0f}{r['sources']:8.0f}{r['from_pack']:10.0f}", flush=True)
+    (ROOT / "build" / "compile.json").write_text(json.dumps(rows, indent=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
