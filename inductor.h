@@ -14224,6 +14224,7 @@ struct graph__lower_ctx {
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values join what is there */
+    int whole_dims;                  /* .. last dimensions in which each point stores all of what is there, in order */
     ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
     ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
@@ -15122,16 +15123,18 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
 
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
 
-/* One of them: it changes `places` elements of base at `points` points. */
+/* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
+   dimensions: each point stores all of one, from the same dimensions of `size`. */
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
     ind_dtype compute;    /* type that its elements are joined in */
-    const ind_expr *size; /* of the points */
-    int rank;
+    const ind_expr *size; /* of the points, and of the rows */
+    int rank, whole;
     ind_expr points, places;
-    ind__box *key, *value;                       /* per point: the element, `places` for none; what goes there */
-    ind__box *sorted, *position, *sum, *meeting; /* per point in the order of keys; sum, meeting: of one key */
+    ind__box *key, *value;           /* per point: the place, `places` for none; what goes there */
+    ind__box *sorted, *position;     /* per point in the order of keys */
+    ind__box *sum, *carry, *meeting; /* of one key: up to there in a chunk, up to the end of a chunk, of all */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -15142,12 +15145,18 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
+/* The place that base's index names: of the row, whatever the element of it. */
+static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
+    return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
+}
+
 static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
-    ind__capture c = graph__ordered_capture(o, index, rank, u->l);
+    ind_expr at[IND_MAX_RANK];
+    for (int d = 0; d < u->rank; d++) at[d] = d < rank ? index[d] : ind_int(u->l->context, 0);
+    ind__capture c = graph__ordered_capture(o, at, u->rank, u->l);
     if (!c.set) return (ind_value){0};
-    ind_expr place = ind__linearise(u->l->context, c.index, u->base->size, u->base->rank);
-    ind_value key = ind_op_index(o, place, IND_I64);
+    ind_value key = ind_op_index(o, graph__ordered_place(u, c.index), IND_I64);
     return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
 }
 
@@ -15156,20 +15165,23 @@ static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int ran
     return graph__ordered_capture(o, index, rank, u->l).value;
 }
 
-/* x at the point of this number. */
-static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number) {
+/* Element `inner` of the row that x has for the point of this number. */
+static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number,
+                                      const ind_expr *inner) {
     ind_expr at[IND_MAX_RANK];
-    ind__delinearise(u->l->context, number, u->size, u->rank, at);
-    return ind__box_load(o, x, at, u->rank);
+    const int outer = u->rank - u->whole;
+    ind__delinearise(u->l->context, number, u->size, outer, at);
+    for (int d = outer; d < x->rank; d++) at[d] = inner[d - outer];
+    return ind__box_load(o, x, at, x->rank);
 }
 
 static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     (void)rank;
-    return graph__ordered_point(o, u, u->key, index[0]);
+    return graph__ordered_point(o, u, u->key, index[0], NULL);
 }
 
-/* Does another key stand at the neighbouring place `at`, or is there none? */
+/* Does another key stand at the place `at` than `here`, or is there none? */
 static ind_value graph__ordered_differs(ind_ops *o, const graph__ordered *u, ind_expr here, ind_expr at,
                                         ind_expr inside) {
     ind_value outer = o->mask, within = ind_op_index(o, inside, IND_BOOL);
@@ -15190,21 +15202,14 @@ static ind_value graph__ordered_ends(ind_ops *o, const graph__ordered *u, ind_ex
 }
 
 /* The value of the point that stands at this place of the sorted keys. */
-static ind_value graph__ordered_sorted_value(ind_ops *o, const graph__ordered *u, ind_expr at) {
+static ind_value graph__ordered_sorted_value(ind_ops *o, const graph__ordered *u, ind_expr at, const ind_expr *inner) {
     ind_expr some = ind_expr_max(u->points, ind_int(u->l->context, 1)); /* of none nothing is read */
     ind_expr number = ind_op_indirect(o, ind__box_load(o, u->position, &at, 1), some, false);
-    return ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+    return ind__ok(number) ? graph__ordered_point(o, u, u->value, number, inner) : (ind_value){0};
 }
 
 static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
-}
-
-static bool graph__ordered_scanned(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
-    const graph__ordered *u = user;
-    out[0] = graph__ordered_sorted_value(o, u, index[0]);
-    out[1] = graph__ordered_begins(o, u, index[0]);
-    return out[0].id && out[1].id;
 }
 
 static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
@@ -15214,19 +15219,99 @@ static bool graph__ordered_combine(ind_ops *o, const ind_value *left, const ind_
     return out[0].id && out[1].id;
 }
 
-/* The last point of each key, and it alone, joins what all of them come to with the element, or replaces that. */
+/* ---- what the points of one key come to. The sorted points are cut into chunks: each is joined by itself, all at the
+   same time, and then the chunks are joined one after another, from the value at the end of each. */
+
+#define GRAPH__CHUNK 64 /* points; so many fewer steps follow one another, for one more value in so many */
+
+static ind_expr graph__ordered_chunk_end(const graph__ordered *u, ind_expr chunk) { /* its last point and 1 */
+    return ind_expr_mul(ind_expr_add(chunk, ind_int(u->l->context, 1)), ind_int(u->l->context, GRAPH__CHUNK));
+}
+
+/* index: chunk, point in it, place in the row. Behind the last point there are some that begin, with nothing. */
+static bool graph__ordered_scanned(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__ordered *u = user;
+    ind_context *c = u->l->context;
+    ind_expr at = ind_expr_add(ind_expr_mul(index[0], ind_int(c, GRAPH__CHUNK)), index[1]);
+    ind_value inside = ind_op_index(o, ind_expr_lt(at, u->points), IND_BOOL), outer = o->mask;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    out[0] = graph__ordered_sorted_value(o, u, at, index + 2);
+    out[1] = graph__ordered_begins(o, u, at);
+    o->mask = outer;
+    return out[0].id && out[1].id;
+}
+
+/* index: chunk, place in the row. A chunk begins anew if its last key is another than the last one before it. */
+static bool graph__ordered_carried(ind_ops *o, const ind_expr *index, ind_value *out, void *user) {
+    const graph__ordered *u = user;
+    ind_context *c = u->l->context;
+    ind_expr one = ind_int(c, 1), at[IND_MAX_RANK], end = graph__ordered_chunk_end(u, index[0]);
+    ind_expr last = ind_expr_sub(ind_expr_min(end, u->points), one);
+    ind_expr before = ind_expr_sub(ind_expr_mul(index[0], ind_int(c, GRAPH__CHUNK)), one);
+    at[0] = index[0];
+    at[1] = ind_expr_sub(last, ind_expr_mul(index[0], ind_int(c, GRAPH__CHUNK)));
+    for (int d = 0; d < u->whole; d++) at[2 + d] = index[1 + d];
+    out[0] = ind__box_load(o, u->sum, at, 2 + u->whole);
+    out[1] = graph__ordered_differs(o, u, last, before, ind_expr_lt(ind_int(c, 0), index[0]));
+    return out[0].id && out[1].id;
+}
+
+static ind_expr graph__ordered_chunks(const graph__ordered *u) {
+    return ind_expr_ceildiv(u->points, ind_int(u->l->context, GRAPH__CHUNK));
+}
+
+static ind_status graph__ordered_sums(graph__ordered *u) {
+    ind__lowered *p = u->l->w->program;
+    ind_expr size[IND_MAX_RANK], ends[IND_MAX_RANK];
+    size[0] = ends[0] = graph__ordered_chunks(u);
+    size[1] = ind_int(u->l->context, GRAPH__CHUNK);
+    for (int d = 0; d < u->whole; d++) size[2 + d] = ends[1 + d] = u->size[u->rank - u->whole + d];
+    ind__combine_desc d = {.num = 1, .states = 2, .dtype = &u->compute, .size = size, .dim = 1, .user = u};
+    d.rank = 2 + u->whole;
+    d.element = graph__ordered_scanned;
+    d.combine = graph__ordered_combine;
+    ind_status status = ind__box_combine(p, &d, &u->sum);
+    d.size = ends;
+    d.rank = 1 + u->whole;
+    d.dim = 0;
+    d.element = graph__ordered_carried;
+    return status ? status : ind__box_combine(p, &d, &u->carry);
+}
+
+/* What the points of the key of point `at`, the last one of them, come to. index as of graph__ordered_scanned. */
+static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, const ind_expr *index, ind_expr at) {
+    ind_context *c = u->l->context;
+    ind_expr one = ind_int(c, 1), earlier[IND_MAX_RANK];
+    ind_expr before = ind_expr_sub(ind_expr_mul(index[0], ind_int(c, GRAPH__CHUNK)), one);
+    ind_value goes_on = ind_op_not(o, graph__ordered_differs(o, u, at, before, ind_expr_lt(ind_int(c, 0), index[0])));
+    ind_value own = ind__box_load(o, u->sum, index, 2 + u->whole), outer = o->mask;
+    earlier[0] = ind_expr_sub(index[0], one);
+    for (int d = 0; d < u->whole; d++) earlier[1 + d] = index[2 + d];
+    o->mask = outer.id ? ind_op_and(o, outer, goes_on) : goes_on;
+    ind_value carried = ind__box_load(o, u->carry, earlier, 1 + u->whole);
+    o->mask = outer;
+    return ind_op_where(o, goes_on, graph__ordered_join(o, u, carried, own), own);
+}
+
+/* The last point of each key, and it alone, joins what all of them come to with the row, or replaces that. index:
+   chunk, point in it, place in the row. */
 static void graph__ordered_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__ordered *u = user;
     ind_expr at[IND_MAX_RANK];
-    ind_value outer = o->mask, key = ind__box_load(o, u->sorted, index, rank), v;
-    ind_value inside = ind_op_lt(o, key, ind_op_index(o, u->places, IND_I64));
-    ind_value mask = ind_op_and(o, graph__ordered_ends(o, u, index[0]), inside);
-    o->mask = outer.id ? ind_op_and(o, outer, mask) : mask;
+    const int outer_rank = u->base->rank - u->whole;
+    ind_expr point = ind_expr_add(ind_expr_mul(index[0], ind_int(u->l->context, GRAPH__CHUNK)), index[1]);
+    ind_value outer = o->mask, inside = ind_op_index(o, ind_expr_lt(point, u->points), IND_BOOL), v;
+    o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
+    ind_value key = ind__box_load(o, u->sorted, &point, 1);
+    inside = ind_op_and(o, o->mask, ind_op_lt(o, key, ind_op_index(o, u->places, IND_I64)));
+    o->mask = ind_op_and(o, graph__ordered_ends(o, u, point), inside);
     ind_expr place = ind_op_indirect(o, key, u->places, false);
+    (void)rank;
     if (ind__ok(place)) {
-        ind__delinearise(u->l->context, place, u->base->size, u->base->rank, at);
-        v = u->sum ? ind__box_load(o, u->sum, index, rank) : graph__ordered_sorted_value(o, u, index[0]);
-        ind__emit_scatter(o, to, at, u->base->rank, v, mask, u->l->mode);
+        ind__delinearise(u->l->context, place, u->base->size, outer_rank, at);
+        for (int d = 0; d < u->whole; d++) at[outer_rank + d] = index[2 + d];
+        v = u->sum ? graph__ordered_total(o, u, index, point) : graph__ordered_sorted_value(o, u, point, index + 2);
+        ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->mode);
     }
     o->mask = outer;
 }
@@ -15235,42 +15320,43 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     ind__lowered *p = u->l->w->program;
     ind__box *sorted[2] = {NULL};
     ind__scan_desc sort = {IND_SCAN_ASCENDING, IND_I64, &u->points, 1, 0, graph__ordered_flat_key, u};
+    ind_expr size[IND_MAX_RANK] = {graph__ordered_chunks(u), ind_int(u->l->context, GRAPH__CHUNK)};
     ind_status status = ind__box_scan(p, &sort, sorted);
     u->sorted = sorted[0];
     u->position = sorted[1];
-    if (!status && u->l->mode != IND_REDUCE_NONE) {
-        ind__combine_desc d = {.num = 1, .states = 2, .dtype = &u->compute, .size = &u->points, .rank = 1, .user = u};
-        d.element = graph__ordered_scanned;
-        d.combine = graph__ordered_combine;
-        status = ind__box_combine(p, &d, &u->sum);
-    }
-    ind__scatter_desc store = {.size = &u->points, .rank = 1, .fn = graph__ordered_store, .user = u};
+    for (int d = 0; d < u->whole; d++) size[2 + d] = u->size[u->rank - u->whole + d];
+    if (!status && u->l->mode != IND_REDUCE_NONE) status = graph__ordered_sums(u);
+    ind__scatter_desc store = {.size = size, .rank = 2 + u->whole, .fn = graph__ordered_store, .user = u};
     return status ? status : ind__box_scatter(p, u->base, &store, result);
 }
 
 /* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
 static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
+    const int outer = u->rank - u->whole;
     const ind_expr *point = index + u->base->rank;
-    ind_expr place = ind__linearise(u->l->context, index, u->base->size, u->base->rank);
-    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, u->rank), ind_op_index(o, place, IND_I64));
+    ind_expr at[IND_MAX_RANK];
+    ind_value place = ind_op_index(o, graph__ordered_place(u, index), IND_I64);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
     (void)rank;
     if (u->l->mode == IND_REDUCE_NONE) {
-        ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, u->rank), IND_I64);
+        ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
+    for (int d = 0; d < u->rank; d++) at[d] = d < outer ? point[d] : index[u->base->rank - u->rank + d];
     ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
-    return ind_op_where(o, own, ind__box_load(o, u->value, point, u->rank), neutral);
+    return ind_op_where(o, own, ind__box_load(o, u->value, at, u->rank), neutral);
 }
 
 static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
+    const ind_expr *inner = index + rank - u->whole;
     ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
     if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
     ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, any) : any;
     ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
-    ind_value v = ind__ok(number) ? graph__ordered_point(o, u, u->value, number) : (ind_value){0};
+    ind_value v = ind__ok(number) ? graph__ordered_point(o, u, u->value, number, inner) : (ind_value){0};
     o->mask = outer;
     return ind_op_where(o, any, v, old);
 }
@@ -15283,7 +15369,7 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
                              .size = u->base->size,
                              .rank = u->base->rank,
                              .rrange = u->size,
-                             .rrank = u->rank,
+                             .rrank = u->rank - u->whole,
                              .fn = graph__ordered_looked_at,
                              .user = u};
     ind_status status = ind__box_realise(p, u->key);
@@ -15294,19 +15380,22 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
     return ind__box_realise(p, *result);
 }
 
-#define GRAPH__FEW_STEPS 1048576.0 /* points times places that are looked at rather than sorted */
+#define GRAPH__FEW_STEPS 1048576.0 /* points times elements that are looked at rather than sorted */
 
 static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                        ind__box **result) {
     ind__lowered *p = l->w->program;
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
-    u.points = ind_expr_product(l->context, size, rank);
-    u.places = ind_expr_product(l->context, base->size, base->rank);
+    u.whole = l->into || rank == 0 ? 0 : l->whole_dims < rank ? l->whole_dims : rank - 1;
+    if (rank - u.whole > IND_MAX_RANK - 2 || u.whole > IND_MAX_RANK - 2) u.whole = 0;
+    u.points = ind_expr_product(l->context, size, rank - u.whole);
+    u.places = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
-    u.key = ind__box_pointwise(p, IND_I64, size, rank, graph__ordered_key, &u);
+    u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
     if (!u.key || !u.value) return ind__failed(l->context);
-    bool few = (double)ind_hint(u.points) * (double)ind_hint(u.places) <= GRAPH__FEW_STEPS;
+    ind_expr elements = ind_expr_product(l->context, base->size, base->rank);
+    bool few = (double)ind_hint(u.points) * (double)ind_hint(elements) <= GRAPH__FEW_STEPS;
     p->note = few ? "deterministic: each element looks at all points" : "deterministic: points sorted by element";
     ind_status status = few ? graph__ordered_by_looking(&u, result) : graph__ordered_by_sorting(&u, result);
     p->note = NULL;
@@ -15537,6 +15626,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
     if (rank) size[dim] = index->rank ? index->size[0] : ind_int(l->context, 1);
+    l->whole_dims = rank ? rank - 1 - dim : 0;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, rank, graph__index_scatter_element,
                                      l->node->op == IND_OP_INDEX_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -15572,6 +15662,7 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
     for (int d = 0; d < s.rank; d++) size[x.at + d] = s.size[d];
     for (int d = 0; d < l->result->rank; d++)
         if (x.result_of[d] >= 0) size[x.result_of[d]] = l->result->size[d];
+    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->whole_dims;) l->whole_dims++;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, x.rank, graph__index_put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -15648,6 +15739,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     }
     if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 2, &base);
     if (status) return status;
+    l->whole_dims = 1;
     return graph__lower_scatter_loop(l, base, grad->size, grad->rank, graph__embedding_add_element, IND_REDUCE_SUM,
                                      results);
 }

@@ -1708,6 +1708,7 @@ typedef struct ind__executable {
     uint32_t num_args, cap_args;
     uint32_t num_tensors;               /* operands of opaque calls */
     bool checked;                       /* some kernel checks indices that come from data */
+    bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
     size_t num_counters, partial_bytes; /* the most that a launch needs whose blocks share rows: see ind__variant */
     rt__host_kernel *host;
     uint32_t max_reduces;
@@ -2589,6 +2590,8 @@ typedef struct rt__captured {
     int64_t *size;
 } rt__captured;
 
+#define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
+
 struct ind_instance {
     ind_instance *prev, *next; /* of the module; ind_run's own is in no list */
     ind_module *module;
@@ -2609,7 +2612,11 @@ struct ind_instance {
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
     void *counters, *counters_block; /* and behind them, at 256 bytes, the partial results of blocks that share rows */
-    void *stream;                    /* of the last launch */
+    uint64_t lookback; /* words that kernels leave at 0; the last of the blocks, each at least twice the one before */
+    void *lookback_block[IND__RT_LOOKBACKS];
+    int num_lookbacks;
+    size_t lookback_bytes;
+    void *stream; /* of the last launch */
     bool launched;
     rt__captured captured;
     ind_extern_tensor *tensor; /* operands of opaque calls, and their sizes and strides */
@@ -2667,6 +2674,31 @@ static ind_status rt__instance_counters(ind_instance *n) {
     return status;
 }
 
+/* Words that launches need as the blocks of a scan meet there. Each launch leaves them at 0, as it finds them, so they
+   are the instance's own. A graph that was captured may still use what became too small. */
+static ind_status rt__instance_lookback(ind_instance *n) {
+    ind_module *m = n->module;
+    ind__executable *x = m->executable;
+    int64_t words = 0;
+    for (uint32_t i = 0; x->looks_back && i < x->num_args; i++)
+        if (x->arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->arg[i].slot] > words) words = n->slot[x->arg[i].slot];
+    if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
+    size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
+    while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
+    void *data;
+    ind_status status = rt__device_alloc(m, bytes, &data, &n->lookback_block[n->num_lookbacks]);
+    if (status) return status;
+    n->num_lookbacks++;
+    rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)data;
+    status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
+    if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
+    if (status) return status;
+    n->lookback = (uintptr_t)data;
+    n->lookback_bytes = bytes;
+    n->bound = false;
+    return IND_OK;
+}
+
 static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_instance_desc *desc) {
     ind__executable *x = m->executable;
     n->module = m;
@@ -2720,6 +2752,7 @@ static void rt__instance_clear(ind_instance *n) {
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
     rt__device_free(n->module, n->counters_block);
+    for (int i = 0; i < n->num_lookbacks; i++) rt__device_free(n->module, n->lookback_block[i]);
     for (int i = 0; n->worker && i < n->num_workers; i++) {
         ind__free(c, n->worker[i].block);
         ind__free(c, n->worker[i].row);
@@ -2927,6 +2960,8 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
         *cell = (uintptr_t)n->counters + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_PARTIALS)
         *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
+    else if (a->kind == IND__ARG_LOOKBACK)
+        *cell = n->lookback;
     else if (a->wide)
         memcpy(cell, &n->slot[a->slot], 8);
     else {
@@ -3023,6 +3058,7 @@ static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
     ind_status status = rt__bind_complete(n, n->next_pointer);
     if (!status) status = rt__instance_workspace(n);
+    if (!status) status = rt__instance_lookback(n);
     if (status) return status;
     if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
     n->bound = false;
@@ -4873,7 +4909,8 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);
         if (a->kind == IND__ARG_ERROR) x->checked = true;
-        if (a->kind != IND__ARG_SIZE) continue;
+        if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
+        if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
         uint32_t slot;
         ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;

@@ -804,6 +804,29 @@ IND_EMULATION_FN unsigned short ind_f32_to_f16(float x) {
     return (unsigned short)(sign | (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13);
 }
 
+/* red.add of an element or of neighbours: the emulated threads do it at once. */
+template <class T, class V> IND_EMULATION_FN void ind_add_f32(T *p, const V &v) {
+    for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
+        p[j] += v.at[j];
+    }
+}
+IND_EMULATION_FN void ind_add_f16(unsigned short *p, unsigned short v) {
+    *p = ind_f32_to_f16(ind_f16_to_f32(*p) + ind_f16_to_f32(v));
+}
+IND_EMULATION_FN void ind_add_bf16(unsigned short *p, unsigned short v) {
+    *p = ind_f32_to_bf16(ind_bf16_to_f32(*p) + ind_bf16_to_f32(v));
+}
+template <class V> IND_EMULATION_FN void ind_add_f16(unsigned short *p, const V &v) {
+    for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
+        ind_add_f16(p + j, v.at[j]);
+    }
+}
+template <class V> IND_EMULATION_FN void ind_add_bf16(unsigned short *p, const V &v) {
+    for (size_t j = 0; j < sizeof v.at / sizeof *p; j++) {
+        ind_add_bf16(p + j, v.at[j]);
+    }
+}
+
 namespace ind_emulation {
 
 /* The row is read here, in checked code, and travels by value. */
@@ -859,11 +882,13 @@ template <int N> IND_EMULATION_FN void ind_cp_async_wait() {
     ind_emulation::rt->cp_async_wait(N);
 }
 
-/* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie in
- * panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes. */
+/* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
+ * in panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes.
+ */
 namespace ind_emulation {
 
-template <bool BF16, int ROWS, int COLS> IND_EMULATION_FN float tile_element(const unsigned short *tile, int row, int col) {
+template <bool BF16, int ROWS, int COLS>
+IND_EMULATION_FN float tile_element(const unsigned short *tile, int row, int col) {
     const int width = COLS > 64 ? 64 : COLS, chunks = width / 8;
     int byte = ((col / width * ROWS + row) * width + col % width) * 2;
     byte ^= (byte >> 7 & (chunks - 1)) << 4;
@@ -874,8 +899,8 @@ template <bool BF16, int ROWS, int COLS> IND_EMULATION_FN float tile_element(con
 } // namespace ind_emulation
 
 template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int NI>
-IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b, int m,
-                                     IND_EMULATION_LINE) {
+IND_EMULATION_FN void ind_wgmma_tile(float (&c)[NI][4], const unsigned short *tile_a, const unsigned short *tile_b,
+                                     int m, IND_EMULATION_LINE) {
     if (m % 64 != 0 || m + 64 > TM || NI * 8 != TN || TK % 16 != 0) {
         ind_emulation::rt->fault("wgmma: 64 rows and all columns of the tile are multiplied", line);
     }

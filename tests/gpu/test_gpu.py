@@ -128,6 +128,23 @@ GRAPHS = {
   m, i = cummin(x, 0)
   output s, m, i
 }""",
+    "scans_lookback": """graph scans_lookback {
+  size S in [1, 1073741824] hint 70000
+  input x : f32[2, S]
+  input y : i64[S]
+  s = cumsum(x, 1)
+  m, i = cummax(x, 1)
+  c = cumsum(y, 0)
+  output s, m, i, c
+}""",
+    "scans_teams": """graph scans_teams {
+  size R in [1, 100000] hint 5000
+  input x : bf16[R, 8192]
+  input y : f32[R, 1030]
+  s = cumsum(x, 0, dtype=f32)
+  m, i = cummin(y, 0)
+  output s, m, i
+}""",
     "sorts": """graph sorts {
   size S in [1, 1000] hint 200
   input x : f16[5, S]
@@ -156,6 +173,36 @@ GRAPHS = {
   z = scatter_reduce(w, i, r, dim=0, reduce="amax")
   output y, z
 }""",
+    "rows_added": """graph rows_added {
+  size B in [1, 100000] hint 4000
+  size C in [1, 100] hint 64
+  input x : f32[60, C]
+  input h : bf16[60, C]
+  input s : i64[]
+  input v : f32[B, C]
+  input w : i32[B, C]
+  i = randint(s, high=60, size=[B])
+  y = index_add(x, 0, i, v)
+  u = cast(w, dtype=bf16)
+  z = index_add(h, 0, i, u)
+  e = embedding(x, i)
+  c = cat([x, v], dim=0)
+  output y, z, e, c
+}""",
+    "tiles": """graph tiles {
+  size B in [1, 100000] hint 40000
+  input x : bf16[3, B, 64]
+  input y : f32[64, B]
+  input z : f32[B, 64]
+  input w : u8[B, 256]
+  t = permute(x, [2, 0, 1])
+  u = transpose(z, 0, 1)
+  a = add(u, y)
+  c = neg(t)
+  d = transpose(w, 0, 1)
+  e = bitwise_not(d)
+  output a, c, e
+}""",
     "chain": """graph chain {
   size N in [1, 4096] hint 64
   input x : f32[N, 512]
@@ -180,7 +227,8 @@ GRAPHS = {
 }
 SIZES = {"pointwise": ["N=1001"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "splits": ["N=30001", "C=37"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
-         "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"], "random": ["N=3001"]}
+         "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
+         "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}

@@ -156,6 +156,14 @@ static void build_transpose(program *p) {
     output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
 }
 
+static void build_transpose_vectors(program *p) {
+    ind_expr size[2] = {n(p, 8192), size_of(p, "S", 1, 1 << 16, 1, 8192)}, turned[2] = {size[1], size[0]};
+    ind__box *x = input(p, "x", IND_BF16, size, 2), *y = input(p, "y", IND_F32, turned, 2);
+    ind_expr map[2] = {ind__index_symbol(p->c, 'i', 1, turned[1]), ind__index_symbol(p->c, 'i', 0, turned[0])};
+    ind__box *t = ind__box_view(&p->low, x, turned, 2, map);
+    output(p, pointwise(p, IND_F32, y, add_fn, (value_desc){.x = {t, y}}));
+}
+
 static void build_heads(program *p) { /* [B, S, H, D] to [B, H, S, D]: contiguous both ways */
     ind_expr b = size_of(p, "B", 1, 64, 1, 8), s = size_of(p, "S", 1, 512, 1, 128);
     ind_expr size[4] = {b, s, n(p, 12), n(p, 32)}, out[4] = {b, n(p, 12), s, n(p, 32)}, i[4];
@@ -390,6 +398,10 @@ static void build_scan_block(program *p) {
     scan_along(p, IND_SCAN_MAX, n(p, 64), size_of(p, "S", 1, 1 << 20, 1, 4096), 1);
 }
 
+static void build_scan_lookback(program *p) {
+    scan_along(p, IND_SCAN_SUM, n(p, 2), size_of(p, "S", 1, 1 << 30, 1, 1 << 24), 1);
+}
+
 static void build_scan_columns(program *p) {
     scan_along(p, IND_SCAN_LOGADDEXP, size_of(p, "S", 1, 1 << 20, 1, 64), n(p, 4096), 0);
 }
@@ -421,7 +433,8 @@ static const struct test_case {
     {"dynamic_line", build_dynamic_line, IND_STRATEGY_POINTWISE, 8, 1},
     {"broadcast", build_broadcast, IND_STRATEGY_POINTWISE, 8, 1},
     {"huge", build_huge, IND_STRATEGY_POINTWISE, 2, 1},
-    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 1, 1},
+    {"transpose", build_transpose, IND_STRATEGY_TRANSPOSE, 2, 1},
+    {"transpose_vectors", build_transpose_vectors, IND_STRATEGY_TRANSPOSE, 8, 1},
     {"heads", build_heads, IND_STRATEGY_POINTWISE, 8, 1},
     {"flip_cat", build_flip_cat, IND_STRATEGY_POINTWISE, 0, 1},
     {"softmax", build_softmax, IND_STRATEGY_ROW_BLOCK, 8, 1},
@@ -438,8 +451,9 @@ static const struct test_case {
     {"column_many", build_column_many, IND_STRATEGY_COLUMN_SPLIT, 1, 1},
     {"column_softmax", build_column_softmax, IND_STRATEGY_ROW_WARP, 1, 1},
     {"full_sum", build_full_sum, IND_STRATEGY_ROW_SPLIT, 4, 1},
-    {"scan_warp", build_scan_warp, IND_STRATEGY_SCAN_WARP, 1, 1},
-    {"scan_block", build_scan_block, IND_STRATEGY_SCAN_BLOCK, 1, 1},
+    {"scan_warp", build_scan_warp, IND_STRATEGY_SCAN_WARP, 4, 1},
+    {"scan_block", build_scan_block, IND_STRATEGY_SCAN_BLOCK, 4, 1},
+    {"scan_lookback", build_scan_lookback, IND_STRATEGY_SCAN_LOOKBACK, 4, 1},
     {"scan_columns", build_scan_columns, IND_STRATEGY_SCAN_COLUMN, 1, 1},
     {"scan_few_columns", build_scan_few_columns, IND_STRATEGY_SCAN_BLOCK, 1, 1},
     {"sort", build_sort, IND_STRATEGY_SORT_SHARED, 1, 1},

@@ -1,7 +1,7 @@
-/* ind_compile_desc.deterministic on the device that IND_DEVICE names (the host, if none): scatters of floats against the
-   sums in double, replaced elements against the last in order, and the bits of a second run. `test_ordered bits` prints a
-   number made of all bits of all results: it must be the same whatever the order of threads.
-   `test_ordered cubins ARCH` compiles all kernels. */
+/* ind_compile_desc.deterministic on the device that IND_DEVICE names (the host, if none): scatters of floats against
+   the sums in double, replaced elements against the last in order, and the bits of a second run. `test_ordered bits`
+   prints a number made of all bits of all results: it must be the same whatever the order of threads. `test_ordered
+   cubins ARCH` compiles all kernels. */
 #include "inductor.h"
 
 #include "check.h"
@@ -105,8 +105,8 @@ static void make(const ordered_case *s, int64_t n) {
     for (int64_t p = 0; p < s->places; p++) {
         if (s->op == MEAN) want[p] /= (double)count[p], most[p] /= (double)count[p];
         bool replaces = s->op == PUT || s->op == INDEX_PUT || s->op == COPY;
-        most[p] *= replaces ? 0 : (double)count[p] * 6e-8;   /* a rounding for each that is joined */
-        if (s->op == BF16) most[p] += fabs(want[p]) / 250;   /* and one of 8 bits at the end */
+        most[p] *= replaces ? 0 : (double)count[p] * 6e-8; /* a rounding for each that is joined */
+        if (s->op == BF16) most[p] += fabs(want[p]) / 250; /* and one of 8 bits at the end */
     }
 }
 
@@ -132,15 +132,19 @@ static void run_case(ind_context *c, ind_module *m, const ordered_case *s, int64
 
 /* What cannot differ stays as it was: integers, extremes, one value for all. And an index out of range is found. */
 static void test_untouched(ind_context *c) {
-    static const char *const ops[] = {"y = scatter_add(x, i, v, dim=0)", "y = scatter_reduce(w, i, u, dim=0, reduce=\"amax\")",
-                                      "y = index_fill(w, i, dim=0, value=2)", "y = scatter(w, i, dim=0, value=2)",
-                                      "y = nonzero(w)", "y, j = unique(u, return_inverse=true)"};
+    static const char *const ops[] = {"y = scatter_add(x, i, v, dim=0)",
+                                      "y = scatter_reduce(w, i, u, dim=0, reduce=\"amax\")",
+                                      "y = index_fill(w, i, dim=0, value=2)",
+                                      "y = scatter(w, i, dim=0, value=2)",
+                                      "y = nonzero(w)",
+                                      "y, j = unique(u, return_inverse=true)"};
     for (int k = 0; k < 6; k++) {
         char text[300];
-        snprintf(text, sizeof text,
-                 "graph t {\n input x : i32[9]\n input w : f32[9]\n input i : i64[5]\n input v : i32[5]\n input u : f32[5]\n"
-                 " %s\n output y\n}",
-                 ops[k]);
+        snprintf(
+            text, sizeof text,
+            "graph t {\n input x : i32[9]\n input w : f32[9]\n input i : i64[5]\n input v : i32[5]\n input u : f32[5]\n"
+            " %s\n output y\n}",
+            ops[k]);
         ind_graph *g = ind_graph_parse(c, text, NULL);
         ind_compile_desc d = {.deterministic = true};
         ind_module *m = NULL;
@@ -176,10 +180,12 @@ static void test_chosen(ind_context *c) {
 
 /* Counts, which are integers, and sums of floats in one op; a base and a result of different types on the way. */
 static void test_counted(ind_context *c) {
-    static const char text[] = "graph t {\n input g : f16[4, 3]\n input i : i64[4]\n"
-                               " y = embedding_dense_backward(g, i, 3, scale_grad_by_freq=true)\n z = cast(y, dtype=f32)\n"
-                               " output z\n}";
-    const uint16_t g[12] = {0x3c00, 0x4000, 0x4200, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4400, 0x4400, 0x3c00, 0x4000, 0x4200};
+    static const char text[] =
+        "graph t {\n input g : f16[4, 3]\n input i : i64[4]\n"
+        " y = embedding_dense_backward(g, i, 3, scale_grad_by_freq=true)\n z = cast(y, dtype=f32)\n"
+        " output z\n}";
+    const uint16_t g[12] = {0x3c00, 0x4000, 0x4200, 0x3c00, 0x4000, 0x4200,
+                            0x4400, 0x4400, 0x4400, 0x3c00, 0x4000, 0x4200};
     const int64_t i[4] = {2, 0, 2, 2};
     const float want[9] = {1, 2, 3, 0, 0, 0, 2, 8.0f / 3, 10.0f / 3}; /* (1 + 4 + 1) / 3 .. */
     float z[9];
@@ -191,6 +197,82 @@ static void test_counted(ind_context *c) {
     CHECK(graph && !ind_compile(graph, &d, &m) && !ind_run(m, &run), "%s", ind_error(c));
     for (int k = 0; m && k < 9; k++) CHECK(fabsf(z[k] - want[k]) <= want[k] / 512, "%d: %g, not %g", k, z[k], want[k]);
     ind_graph_destroy(graph);
+    if (m) ind_module_destroy(m);
+}
+
+/* ---- whole rows: one key for each of them */
+
+#define ROWS 70
+#define COLS 9
+
+static float row_x[ROWS][COLS], row_v[MAX_POINTS][COLS], row_y[2][4][ROWS][COLS];
+
+static ind_module *compile_rows(ind_context *c, int hint) {
+    char text[700];
+    snprintf(
+        text, sizeof text,
+        "graph rows {\n size N in [0, 6000] hint %d\n input x : f32[70, 9]\n input i : i64[N]\n input v : f32[N, 9]\n"
+        " a = index_add(x, i, v, dim=0)\n b = index_put(x, v, [i], accumulate=true)\n"
+        " d = embedding_dense_backward(v, i, num_weights=70, padding_idx=3)\n e = index_copy(x, i, v, dim=0)\n"
+        " output a, b, d, e\n}",
+        hint);
+    ind_graph *g = ind_graph_parse(c, text, NULL);
+    ind_module *m = NULL;
+    CHECK(g && !cubins_compile(g, true, &m), "%s", ind_error(c));
+    const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
+    CHECK(strstr(schedule, hint > 1000 ? "points sorted by element" : "each element looks at all points"), "%s",
+          schedule);
+    ind_graph_destroy(g);
+    return m;
+}
+
+/* Element [p][k] of result `which`: what it should be, and in *most how far from that it may be. */
+static double row_element(int which, int64_t n, int p, int k, double *most) {
+    double sum = which == 2 ? 0 : row_x[p][k], size = fabs(sum);
+    int count = 1;
+    for (int64_t j = 0; j < n; j++) {
+        if (at[j] != p || (which == 2 && p == 3)) continue;
+        sum = which == 3 ? row_v[j][k] : sum + row_v[j][k];
+        size += fabs(row_v[j][k]);
+        count++;
+    }
+    *most = which == 3 ? 0 : size * count * 6e-8;
+    return sum;
+}
+
+static void run_rows(ind_context *c, ind_module *m, int64_t n) {
+    char sizes[32];
+    snprintf(sizes, sizeof sizes, "N=%d", (int)n);
+    for (int p = 0; p < ROWS; p++)
+        for (int k = 0; k < COLS; k++) row_x[p][k] = (float)uniform();
+    for (int64_t j = 0; j < n; j++) {
+        at[j] = (int64_t)(uniform() * uniform() * ROWS);
+        for (int k = 0; k < COLS; k++) row_v[j][k] = (float)(2 * uniform() - 1);
+    }
+    for (int k = 0; k < 2; k++) {
+        ind_binding io[] = {{"x", row_x},       {"i", at},          {"v", row_v},      {"a", row_y[k][0]},
+                            {"b", row_y[k][1]}, {"d", row_y[k][2]}, {"e", row_y[k][3]}};
+        ind_run_desc run = {.bindings = io, .num_bindings = 7, .sizes = sizes, .memory = IND_MEMORY_HOST};
+        CHECK(!ind_run(m, &run), "rows %s: %s", sizes, ind_error(c));
+    }
+    int wrong = 0;
+    for (int e = 0; e < 4 * ROWS * COLS; e++) {
+        const int which = e / (ROWS * COLS), p = e / COLS % ROWS, k = e % COLS;
+        uint32_t bits;
+        double most, wanted = row_element(which, n, p, k, &most);
+        memcpy(&bits, &row_y[0][which][p][k], sizeof bits);
+        all_bits = (all_bits ^ bits) * 1099511628211ull;
+        wrong += !(fabs(row_y[0][which][p][k] - wanted) <= most);
+    }
+    CHECK(!wrong, "rows %s: %d wrong elements", sizes, wrong);
+    CHECK(!memcmp(row_y[0], row_y[1], sizeof row_y[0]), "rows %s: a second run differs", sizes);
+}
+
+static void test_rows(ind_context *c, int hint) {
+    static const int64_t lengths[] = {0, 1, 63, 64, 65, 700, 5001};
+    ind_module *m = compile_rows(c, hint);
+    if (m && cubins_arch) cubins_check(c, m, "rows");
+    for (size_t j = 0; m && !cubins_arch && j < sizeof lengths / sizeof *lengths; j++) run_rows(c, m, lengths[j]);
     if (m) ind_module_destroy(m);
 }
 
@@ -213,9 +295,12 @@ int main(int argc, char **argv) {
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         ind_module *m = compile(c, &cases[k]);
         if (m && cubins_arch) cubins_check(c, m, cases[k].name);
-        for (size_t j = 0; m && !cubins_arch && j < sizeof lengths / sizeof *lengths; j++) run_case(c, m, &cases[k], lengths[j]);
+        for (size_t j = 0; m && !cubins_arch && j < sizeof lengths / sizeof *lengths; j++)
+            run_case(c, m, &cases[k], lengths[j]);
         if (m) ind_module_destroy(m);
     }
+    test_rows(c, 5000);
+    test_rows(c, 100);
     if (!cubins_arch) {
         test_untouched(c);
         test_counted(c);
