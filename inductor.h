@@ -1531,7 +1531,9 @@ typedef struct ind_cubin {
     size_t bytes;
     int registers, local_bytes; /* per thread; -1: the file does not say */
 } ind_cubin;
-/* Compiles source `index` (0-based) for the plan's target. IND_NOT_FOUND past the last. Free with ind_cubin_free. */
+/* Compiles source `index` (0-based) for the plan's target; where the plan names another way for a build that spills,
+   and this one does, that other way, as a module for the device would. IND_NOT_FOUND past the last. Free with
+   ind_cubin_free. */
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
 
@@ -22102,41 +22104,11 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
     return NULL;
 }
 
-static uint64_t ind__little(const unsigned char *p, int bytes) {
-    uint64_t v = 0;
-    while (bytes-- > 0) v = v << 8 | p[bytes];
-    return v;
-}
-
-/* Attribute records of a .nv.info section: format, attribute, 16-bit value or length of what follows. */
-static void ind__read_nv_info(const unsigned char *p, size_t n, ind_cubin *cubin) {
-    enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
-    for (size_t at = 0; at + 4 <= n;) {
-        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)ind__little(p + at + 2, 2) : 0;
-        if (length > n - at - 4) return;
-        if (length >= 8 && p[at + 1] == IND__REGISTERS) cubin->registers = (int)ind__little(p + at + 8, 4);
-        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) cubin->local_bytes = (int)ind__little(p + at + 8, 4);
-        at += 4 + length;
-    }
-}
-
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
-   there is one kernel in it. What is not found stays -1. */
-static void ind__read_cubin(ind_cubin *cubin) {
-    const unsigned char *p = cubin->data;
-    size_t n = cubin->bytes;
-    cubin->registers = cubin->local_bytes = -1;
-    if (n < 64 || memcmp(p, "\177ELF", 4)) return;
-    uint64_t table = ind__little(p + 40, 8), count = ind__little(p + 60, 2), names = ind__little(p + 62, 2);
-    if (table > n || count * 64 > n - table || names >= count) return;
-    uint64_t strings = ind__little(p + table + names * 64 + 24, 8);
-    for (uint64_t i = 0; i < count; i++) {
-        const unsigned char *section = p + table + i * 64;
-        uint64_t name = strings + ind__little(section, 4), from = ind__little(section + 24, 8),
-                 size = ind__little(section + 32, 8);
-        if (name > n || n - name < 9 || memcmp(p + name, ".nv.info", 9)) continue;
-        if (from <= n && size <= n - from) ind__read_nv_info(p + from, (size_t)size, cubin);
-    }
+static ind_status ind__compile_way(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
+    ind_status status =
+        ind__nvrtc_compile(m->context, v->source, v->entry, &m->desc.plan->target, false, &cubin->data, &cubin->bytes);
+    if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
+    return status;
 }
 
 ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
@@ -22147,9 +22119,14 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->entry;
-    status = ind__nvrtc_compile(module->context, v->source, v->entry, &module->desc.plan->target, false, &cubin->data,
-                                &cubin->bytes);
-    if (!status) ind__read_cubin(cubin);
+    status = ind__compile_way(module, v, cubin);
+    for (v = v->otherwise; v && !status && cubin->local_bytes > 0; v = v->otherwise) {
+        ind_cubin way = {.name = cubin->name};
+        status = ind__compile_way(module, v, &way);
+        bool better = !status && way.local_bytes < cubin->local_bytes;
+        ind__free(module->context, better ? cubin->data : way.data);
+        if (better) *cubin = way;
+    }
     return status;
 }
 

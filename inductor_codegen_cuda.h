@@ -45,6 +45,13 @@
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
 
+   A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
+   stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
+   cluster.
+
+   How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
+   a variant asks for few and names another way that is built in its place if that build spills (otherwise).
+
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>predict >>arch >>verify >>print
@@ -66,6 +73,7 @@ typedef struct ind_target {
     int num_sms;          /* multiprocessors */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
+    int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
     /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
        Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
@@ -86,6 +94,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
+    X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
     X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
     X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
     X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one to finish joins what they found */        \
@@ -140,6 +149,13 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
+    /* ROW_STAGED. Blocks, or clusters of them that share a row, stay and take row after row. A row moves to registers
+       when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every sweep reads shared
+       memory. */
+    int cluster, held;
+    bool once;      /* what all rows use is loaded before the first of a block, into registers */
+    int resident;   /* rows in work at once .. */
+    ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -157,6 +173,9 @@ typedef struct ind__variant {
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
+    /* Built in its place if its build needs local memory, and this one's less; or NULL. */
+    struct ind__variant *otherwise;
+    int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -208,6 +227,8 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* ROW_STAGED: the blocks, for `resident` rows in work at once. */
+ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
@@ -239,6 +260,7 @@ typedef struct ind__writer {
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
+    int join;            /* ROW_STAGED: joins of a cluster written so far */
     int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
     uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
@@ -250,6 +272,8 @@ typedef struct ind__writer {
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
     bool optimistic;                /* variant 0: likely conditions may become guards */
+    int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
+    bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
@@ -814,13 +838,12 @@ typedef struct ind__writer {
       "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
       "    return s;\n"                                                                                                \
       "}\n")                                                                                                           \
-    X(JOIN_APART, 0,                                                                                                   \
+    X(SPLIT, 0,                                                                                                        \
       "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n"                 \
       "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n"                                   \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n"                                                   \
-      "}\n")                                                                                                           \
-    X(JOIN_NEIGHBOURS, 0,                                                                                              \
+      "}\n"                                                                                                            \
       "// Joins N states pairwise.\n"                                                                                  \
       "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n"                               \
       "    _Pragma(\"unroll\")\n"                                                                                      \
@@ -828,8 +851,7 @@ typedef struct ind__writer {
       "        _Pragma(\"unroll\")\n"                                                                                  \
       "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n"                                              \
       "    return s[0];\n"                                                                                             \
-      "}\n")                                                                                                           \
-    X(LAST_BLOCK, 0,                                                                                                   \
+      "}\n"                                                                                                            \
       "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n"\
       "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n"          \
       "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n"                                  \
@@ -849,6 +871,46 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "    __syncthreads();\n"                                                                                         \
       "    return last;\n"                                                                                             \
+      "}\n")                                                                                                           \
+    X(CLUSTER, 0,                                                                                                      \
+      "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
+      "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n"        \
+      "static IND_INLINE unsigned ind_shared_address(const void *p) {\n"                                               \
+      "    return (unsigned)__cvta_generic_to_shared(p);\n"                                                            \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_begin(unsigned long long *barrier, int count) {\n"                           \
+      "    if (threadIdx.x == 0)\n"                                                                                    \
+      "        for (int i = 0; i < count; i++)\n"                                                                      \
+      "            asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(ind_shared_address(barrier + i)) : \"memory\");\n" \
+      "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"                                   \
+      "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n"                                        \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_begun(void) {\n"                                                             \
+      "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n"                                          \
+      "}\n"                                                                                                            \
+      "template <class S>\n"                                                                                           \
+      "static IND_INLINE void ind_cluster_send(S *at, unsigned long long *barrier, int block, const S &s) {\n"         \
+      "    unsigned to, signal;\n" \
+      "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(to) : \"r\"(ind_shared_address(at)), \"r\"(block));\n" \
+      "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(signal) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n" \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < (int)(sizeof(S) / 4); i++)\n"                                                           \
+      "        asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];\"\n"           \
+      "                     :: \"r\"(to + 4 * i), \"r\"(reinterpret_cast<const unsigned *>(&s)[i]), \"r\"(signal) : \"memory\");\n"                      \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_expect(unsigned long long *barrier, int bytes) {\n"                          \
+      "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"                                  \
+      "                 :: \"r\"(ind_shared_address(barrier)), \"r\"(bytes) : \"memory\");\n"                          \
+      "}\n"                                                                                                            \
+      "static IND_INLINE void ind_cluster_wait(unsigned long long *barrier, int phase) {\n"                            \
+      "    unsigned done;\n"                                                                                           \
+      "    do\n"                                                                                                       \
+      "        asm volatile(\"{\\n\"\n"                                                                                \
+      "                     \".reg .pred p;\\n\"\n"                                                                    \
+      "                     \"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\\n\"\n"            \
+      "                     \"selp.u32 %0, 1, 0, p;\\n\"\n"                                                            \
+      "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n"  \
+      "    while (!done);\n"                                                                                           \
       "}\n")                                                                                                           \
     X(CP_ASYNC, 0,                                                                                                     \
       "#ifndef IND_EMULATION\n"                                                                                        \
@@ -3020,12 +3082,16 @@ static bool cg__reads_once(const ind__writer *w, uint32_t i) {
 
 /* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
    change along v, vector loads, a loop over the neighbours, vector stores. */
+static bool cg__is_staged(const ind__writer *w, uint32_t i);
+static const char *cg__staged_element(ind__writer *w, uint32_t i);
+
 static void cg__vector_loads(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
             continue;
         if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
-        const char *element = cg__element(w, i), *type = cg__types[cg__memory_dtype(w, i)].memory;
+        const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         const uint32_t mask = cg__inst(w, i)->arg[0];
         ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->vector[i], i);
         if (mask) {
@@ -3033,7 +3099,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
             cg__write_mask(w, mask);
             ind__textf(&w->code, "x%u = ", i);
         }
-        const bool once = cg__reads_once(w, i);
+        const bool once = cg__reads_once(w, i) && !cg__is_staged(w, i);
         if (once) cg__use(w, IND__CG_LOAD_ONCE);
         ind__textf(&w->code, "ind_load%s<%d>(&%s);\n", once ? "_once" : "", w->vector[i], element);
         if (mask) w->code.indent--;
@@ -3557,7 +3623,8 @@ static bool cg__scans_rows(const ind__writer *w) {
 }
 
 static bool cg__in_registers(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_WARP || w->variant->strategy == IND_STRATEGY_ROW_BLOCK;
+    ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_STAGED;
 }
 
 static bool cg__two_step(const ind__inst *inst) {
@@ -3872,12 +3939,23 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    if (v->strategy == IND_STRATEGY_ROW_STAGED) return v->threads * v->cluster;
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
 static bool cg__shares_states(const ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
     return cg__row_threads(w) > 32;
+}
+
+/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
+   join, not again before the next one. */
+static bool cg__is_parted(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
+}
+
+static const char *cg__part_of(const ind__writer *w) {
+    return cg__is_parted(w) ? "[turn & 1]" : "";
 }
 
 static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
@@ -3891,7 +3969,10 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
         else
-            ind__textf(&w->code, "[%d];\n", v->threads / 32);
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
+        if (v->cluster > 1)
+            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
+                       letter, i, v->cluster);
         cg__use(w, cg__states[r].piece);
     }
 }
@@ -3913,7 +3994,8 @@ static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code, "shared_%c%u[lane / 32] = %c%u;\n", letter, i, letter, i);
+    const char *lane = w->variant->cluster > 1 ? "threadIdx.x" : "lane";
+    ind__textf(&w->code, "shared_%c%u%s[%s / 32] = %c%u;\n", letter, i, cg__part_of(w), lane, letter, i);
 }
 
 static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -3927,7 +4009,39 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
         ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
                    v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u);\n", letter, i, v->threads / 32, letter, i);
+        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, v->threads / 32, letter, i,
+                   cg__part_of(w));
+}
+
+static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code,
+               "ind_cluster_send(&cluster_%c%u[turn & 1][block], &barrier[%d][turn & 1], threadIdx.x, %c%u);\n", letter,
+               i, w->join, letter, i);
+}
+
+static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u[turn & 1]);\n", letter, i, w->variant->cluster,
+               letter, i);
+}
+
+static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, " + sizeof %c%u", letter, i);
+}
+
+/* The barriers of a join are those of even and of odd rows; the phase of each changes every other row. No block can be
+   two rows ahead of another, whose states it needs in each. */
+static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
+    const int cluster = w->variant->cluster;
+    cg__use(w, IND__CG_CLUSTER);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join, cluster);
+    cg__each_state(w, s, cg__state_size);
+    ind__textf(&w->code, "));\n");
+    cg__begin(w, "if (threadIdx.x < %d)", cluster);
+    cg__each_state(w, s, cg__to_cluster_line);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    cg__each_state(w, s, cg__from_cluster_line);
+    w->join++;
 }
 
 static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
@@ -3941,6 +4055,7 @@ static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
+    if (w->variant->cluster > 1) cg__emit_cluster_join(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -4021,9 +4136,8 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
-/* A load of the row that depends on nothing found in the row: all of a thread's are started together, ahead of their
-   sweep, and stay in registers as they lie in memory. */
-static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
+/* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
+static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
@@ -4034,11 +4148,35 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     return w->vector[i] == w->variant->vector;
 }
 
-/* The loop that starts the loads which this sweep is the first to need. */
-static void cg__emit_loads_ahead(ind__writer *w) {
+/* A load of the row that is copied into shared memory while the block works on the row before. */
+static bool cg__is_staged(const ind__writer *w, uint32_t i) {
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i)) return false;
+    if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
+}
+
+/* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
+   memory; but for what there are no registers for. */
+static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
+    bool staged_rows = w->variant->strategy == IND_STRATEGY_ROW_STAGED;
+    return cg__is_row_load(w, i) && (!staged_rows || w->variant->held > cg__is_staged(w, i));
+}
+
+/* Is this sweep the first to need the load? */
+static bool cg__starts_here(const ind__writer *w, uint32_t i) {
+    return w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i);
+}
+
+/* A load of the row that is the same for all rows. */
+static bool cg__is_common(const ind__writer *w, uint32_t i) {
+    return cg__is_row_load(w, i) && !cg__is_staged(w, i);
+}
+
+/* The loop that starts the loads which are chosen. */
+static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, scopes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->value[i] || w->memory[i] || !cg__loads_ahead(w, i)) continue;
+        if (!chosen(w, i)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (n > 1)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors);
@@ -4049,8 +4187,8 @@ static void cg__emit_loads_ahead(ind__writer *w) {
     if (!scopes) return;
     scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->value[i] || w->memory[i] || !cg__loads_ahead(w, i)) continue;
-        const char *element = cg__element(w, i);
+        if (!chosen(w, i)) continue;
+        const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
         if (n > 1)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, n, element);
         else
@@ -4061,9 +4199,89 @@ static void cg__emit_loads_ahead(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
+/* ---- rows that wait in shared memory */
+
+/* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
+static int cg__staged_words(const ind__writer *w, uint32_t load) {
+    int loads = 0;
+    for (uint32_t i = 1; i < load; i++) loads += cg__is_staged(w, i);
+    return loads * (w->variant->per_thread / w->variant->vector);
+}
+
+/* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
+   wait for each other. */
+static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
+    int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
+    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before,
+                      w->variant->threads);
+}
+
+static const char *cg__staged_element(ind__writer *w, uint32_t i) {
+    return cg__string(w, "reinterpret_cast<const %s &>(%s)", cg__types[cg__memory_dtype(w, i)].memory,
+                      cg__staged_place(w, i, "turn"));
+}
+
+/* Starts the copies of row `row`, if there is one. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
+    const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
+    memcpy(var, w->var, sizeof var);
+    memcpy(linear_name, w->linear_name, sizeof linear_name);
+    cg__use(w, IND__CG_CP_ASYNC);
+    cg__begin(w, "if (%s < %s)", row, cg__expr_string(w, cg__p_numel(w)));
+    if (w->domain.rank == 1)
+        w->var[0] = row;
+    else
+        cg__split_linear(w, row, 0, w->domain.rank);
+    int scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
+    while (scopes--) cg__end(w);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    memcpy(w->var, var, sizeof var);
+    memcpy(w->linear_name, linear_name, sizeof linear_name);
+}
+
+static int cg__num_joins(const ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    int joins = 0, n = cg__sweeps(w, sweep);
+    for (int s = 0; s < n; s++) {
+        bool any = false;
+        for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__reduces_in(w, i, &sweep[s]);
+        joins += any;
+    }
+    return joins;
+}
+
+/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. */
+static void cg__begin_staged_rows(ind__writer *w, const char *name) {
+    const ind__variant *v = w->variant;
+    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
+    if (v->cluster > 1) {
+        int joins = cg__num_joins(w);
+        ind__textf(&w->code, "__shared__ unsigned long long barrier[%d][2];\n", joins);
+        ind__textf(&w->code, "ind_cluster_begin(barrier[0], %d);\n", 2 * joins);
+        ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
+                   v->threads);
+        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
+                   v->cluster);
+    } else {
+        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        ind__textf(&w->code, "const %s first = blockIdx.x, step = gridDim.x;\n", type);
+    }
+    cg__emit_stage(w, "first", "0");
+    if (v->once) cg__emit_loads(w, cg__is_common);
+    if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
+    cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
+    cg__emit_stage(w, "next", "(turn + 1)");
+}
+
 /* Other things that several sweeps need are kept as values. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->kept[i] && !cg__loads_ahead(w, i);
+    return w->kept[i] && !cg__is_row_load(w, i);
 }
 
 static void cg__emit_kept_arrays(ind__writer *w) {
@@ -4161,7 +4379,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);
     cg__need_sweep(w, s);
-    cg__emit_loads_ahead(w);
+    cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
@@ -4365,6 +4583,8 @@ static void cg__emit_row_position(ind__writer *w) {
                    v->rows, per_row);
         if (v->batch) return; /* cg__begin_batch declares each */
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
+    } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
+        cg__begin_staged_rows(w, name);
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
@@ -4526,7 +4746,7 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
         offset += (blocks * own * cg__split_state_bytes(w, i) + 15) / 16 * 16;
     }
     w->variant->partial_bytes = offset;
-    cg__use(w, IND__CG_LAST_BLOCK);
+    cg__use(w, IND__CG_SPLIT);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
                cg__expr_string(w, w->variant->splits));
 }
@@ -4595,7 +4815,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
+        cg__use(w, IND__CG_SPLIT);
         ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
     }
     cg__emit_join(w, s);
@@ -4670,7 +4890,7 @@ static void cg__join_columns(ind__writer *w) {
         if (w->lanes > 1) cg__unroll(w);
         if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
         if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
-        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (x < 32) cg__use(w, IND__CG_SPLIT);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
                    w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
@@ -4698,7 +4918,7 @@ static void cg__join_column_splits(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
         if (!cg__is_reduce(w, i)) continue;
         if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
-        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
+        if (columns < 32) cg__use(w, IND__CG_SPLIT);
         ind__textf(&w->code,
                    columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
     }
@@ -4813,7 +5033,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
     if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
-    if (cg__in_registers(w))
+    if (cg__in_registers(w) && (w->variant->strategy != IND_STRATEGY_ROW_STAGED || w->variant->held))
         cg__choose_kept(w);
     else
         memset(w->kept, 0, w->body->num_inst);
@@ -4827,6 +5047,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__emit_row_stores(w);
     if (w->variant->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
+    if (w->variant->strategy == IND_STRATEGY_ROW_STAGED) cg__end(w);
     return IND_OK;
 }
 
@@ -7333,6 +7554,24 @@ static int cg__row_registers(const ind__writer *w, int threads) {
     return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
 }
 
+#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+
+/* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
+   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns.
+   Whether 64 do shows in the build. Of fewer than 256 threads several blocks fit whatever registers they take. */
+static bool cg__wish_blocks(ind__writer *w) {
+    ind__variant *v = w->variant;
+    if (w->part || w->kernel->run || v->threads < 256) return true;
+    const bool may = v->threads < IND__CG_FULL_THREADS && v->per_thread <= 32, few = may && w->way == 0;
+    w->more_ways = w->way < (may ? 2 : 1);
+    if (few) v->blocks_per_sm = IND__CG_FULL_THREADS / v->threads;
+    if (few)
+        cg__why(w, "%s, with 64 registers a thread for %d blocks on a multiprocessor", v->why, v->blocks_per_sm);
+    else if (may)
+        cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
+    return few || w->more_ways;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -7347,9 +7586,151 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         v->rows = 1;
         v->per_thread = (int)per_thread;
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
-        return true;
+        if (cg__wish_blocks(w)) return true;
+        break;
     }
     return false;
+}
+
+#define IND__CG_STAGED_STATES    2048 /* bytes of shared memory that states and barriers may take beside the rows */
+#define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
+#define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
+
+/* Is every load that varies along the row and from row to row copied by cp.async? */
+static bool cg__can_stage(const ind__writer *w) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
+        bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
+        if (inst->op != IND_LOOP_LOAD || !row) continue;
+        if (!cg__is_staged(w, i)) return false;
+        any = true;
+    }
+    return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
+}
+
+/* Sweeps that a block makes over memory if it does not keep the row. */
+static int cg__looped_sweeps(ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    ind_strategy s = w->variant->strategy;
+    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
+    int n = cg__sweeps(w, sweep);
+    w->variant->strategy = s;
+    return n;
+}
+
+static int64_t cg__staged_bytes(const ind__writer *w) {
+    return (int64_t)2 * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+}
+
+/* The least cluster whose blocks have room for two rows each, `blocks` of them on a multiprocessor; false: there is
+   none. */
+static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks) {
+    ind__variant *v = w->variant;
+    int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
+    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
+    v->threads = threads;
+    v->blocks_per_sm = blocks;
+    for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
+        int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
+        v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
+        if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
+    }
+    return false;
+}
+
+/* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
+   all rows use. */
+typedef struct cg__held_words {
+    double staged, values, common;
+} cg__held_words;
+
+static cg__held_words cg__count_held(const ind__writer *w) {
+    cg__held_words words = {0};
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        double memory = ind_dtype_bytes(cg__inst(w, i)->op == IND_LOOP_LOAD ? cg__memory_dtype(w, i) : IND_F32) / 4.0;
+        if (cg__is_staged(w, i))
+            words.staged += memory;
+        else if (cg__is_row_load(w, i))
+            words.common += memory;
+        else if (w->kept[i])
+            words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+    }
+    return words;
+}
+
+/* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
+   otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
+   row would be read again from shared memory, which costs least. */
+static void cg__choose_held(ind__writer *w) {
+    static const struct {
+        int held;
+        bool once;
+    } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
+    enum { N = sizeof order / sizeof *order };
+    ind__variant *v = w->variant;
+    const cg__held_words words = cg__count_held(w);
+    int room = 65536 / (v->threads * v->blocks_per_sm) - IND__CG_STAGED_REGISTERS, seen = 0;
+    if (room > 255 - IND__CG_STAGED_REGISTERS) room = 255 - IND__CG_STAGED_REGISTERS;
+    for (int o = 0; o < N; o++) {
+        double held = order[o].held ? words.values : 0;
+        if (order[o].held == 2 && held < words.staged)
+            held = words.staged; /* values take the place of what they are of */
+        if (order[o].once) held += words.common;
+        if (held * v->per_thread > room && o < N - 1) continue;
+        if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
+        if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
+        w->more_ways = seen++ > w->way;
+    }
+}
+
+/* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
+   as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
+   several, blocks of half the part of a row take turns, as many as have the registers. They need twice the cluster,
+   though. */
+static bool cg__fit_staged(ind__writer *w, int64_t longest) {
+    if (!cg__choose_cluster(w, longest, 512, 1)) return false;
+    const ind__variant one = *w->variant;
+    bool turns = w->variant->vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1,
+         common = cg__count_held(w).common > 0;
+    if (!turns || !cg__choose_cluster(w, longest, common ? 512 : 256, common ? 2 : 3)) *w->variant = one;
+    return true;
+}
+
+static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    const ind__variant before = *v;
+    if (longest > 1 << 24 || ind_hint(cg__r_numel(w)) * 8 < longest || w->part || w->kernel->run) return false;
+    v->strategy = IND_STRATEGY_ROW_STAGED;
+    v->rows = 1;
+    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest)) {
+        *v = before;
+        return false;
+    }
+    cg__choose_held(w);
+    v->resident = w->target->num_sms * v->blocks_per_sm / v->cluster;
+    v->items = cg__p_numel(w);
+    v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
+    v->grid[0] = ind__staged_grid(v);
+    v->grid[1] = v->grid[2] = ind_int(w->context, 1);
+    static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
+    cg__why(
+        w,
+        "rows of at most %lld elements wait in the shared memory of %d %s while those before are worked on; %s%s in "
+        "registers",
+        (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block", held[v->held],
+        v->once ? " and what all rows use" : "");
+    return true;
+}
+
+/* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
+   longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
+   the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
+static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
+    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (alone && cg__choose_row_staged(w, longest)) return true;
+    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
 static void cg__choose_row_looped(ind__writer *w) {
@@ -7466,10 +7847,10 @@ static void cg__choose_row(ind__writer *w) {
     int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
     if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(w, longest);
-    else if (!cg__choose_row_block(w, longest))
+    else if (!cg__choose_row_kept(w, longest))
         cg__choose_row_looped(w);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
-    cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -7887,7 +8268,9 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
-    ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s(\n", w->variant->threads,
+    ind__textf(t, "extern \"C\" __global__ void ");
+    if (w->variant->cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
     cg__write_params(w, t);
@@ -8064,6 +8447,7 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
     const int per_thread = vectors * v->vector;
     if (per_thread > 64 || cg__kept_words(w) * per_thread + 24 > 65536 / threads) return false;
     v->per_thread = per_thread;
+    if (v->blocks_per_sm) v->blocks_per_sm = threads < IND__CG_FULL_THREADS ? IND__CG_FULL_THREADS / threads : 0;
     return true;
 }
 
@@ -8130,19 +8514,33 @@ static bool cg__sizes_fit(ind__writer *w) {
     return true;
 }
 
-static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+/* One way to make the variant; *more: there is another one. */
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way,
+                               bool *more) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
         *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
+        w.way = way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
+        *more = w.more_ways;
         cg__free(&w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+    for (int way = 0;; way++, v = v->otherwise) {
+        bool more = false;
+        ind_status status = cg__plan_way(p, k, v, optimistic, way, &more);
+        if (status || !more) return status;
+        v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
+        if (!v->otherwise) return IND_OUT_OF_MEMORY;
+    }
 }
 
 /* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
@@ -8970,22 +9368,23 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* --------------------------------------------------------------------------------------------------- >>arch */
 
 /* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications); number of multiprocessors of the common board, and its rates as NVIDIA's data sheets state them:
+   specifications), blocks of a cluster (8 everywhere; more if the device is asked for it); number of multiprocessors of
+   the common board, and its rates as NVIDIA's data sheets state them:
    GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
 static const struct {
     int sm;
     bool specific; /* has an "a" form */
-    int num_sms, shared_per_block, shared_per_sm;
+    int num_sms, shared_per_block, shared_per_sm, max_cluster;
     int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
 } cg__archs[] = {
-    {80, false, 108, 166912, 167936, 2039, 19500, 312000},  /* A100 80 GB SXM */
-    {86, false, 84, 101376, 102400, 768, 38700, 154800},    /* RTX A6000 */
-    {87, false, 16, 166912, 167936, 204, 5300, 42500},      /* Jetson AGX Orin */
-    {89, false, 142, 101376, 102400, 864, 91600, 362000},   /* L40S */
-    {90, true, 132, 232448, 233472, 4800, 67000, 989000},   /* H200 SXM */
-    {100, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B200 */
-    {103, true, 148, 232448, 233472, 8000, 75000, 2250000}, /* B300 */
-    {120, true, 170, 101376, 102400, 1792, 104800, 209500}, /* RTX 5090 */
+    {80, false, 108, 166912, 167936, 1, 2039, 19500, 312000},   /* A100 80 GB SXM */
+    {86, false, 84, 101376, 102400, 1, 768, 38700, 154800},     /* RTX A6000 */
+    {87, false, 16, 166912, 167936, 1, 204, 5300, 42500},       /* Jetson AGX Orin */
+    {89, false, 142, 101376, 102400, 1, 864, 91600, 362000},    /* L40S */
+    {90, true, 132, 232448, 233472, 16, 4800, 67000, 989000},   /* H200 SXM */
+    {100, true, 148, 232448, 233472, 16, 8000, 75000, 2250000}, /* B200 */
+    {103, true, 148, 232448, 233472, 16, 8000, 75000, 2250000}, /* B300 */
+    {120, true, 170, 101376, 102400, 8, 1792, 104800, 209500},  /* RTX 5090 */
 };
 #define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
 
@@ -9000,6 +9399,7 @@ void ind__target_defaults(ind_target *t) {
     if (!t->num_sms) t->num_sms = cg__archs[a].num_sms;
     if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
     if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
+    if (!t->max_cluster) t->max_cluster = cg__archs[a].max_cluster;
     if (!t->registers_per_thread) t->registers_per_thread = 255;
     if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
     if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
@@ -9071,6 +9471,13 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
+    const ind__variant *way = v->otherwise;
+    if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
+                (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
+        return "what is built in its place has another guard";
+    const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
+    if (staged && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster || v->resident < 1))
+        return "no cluster of the target";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const bool combo = v->strategy == IND_STRATEGY_COMBO;
@@ -9094,7 +9501,9 @@ ind_status ind__plan_verify(const ind_plan *p) {
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         const ind_kernel_plan *k = &p->kernel[i];
         for (int v = 0; v < k->num_variants; v++) {
-            const char *rule = cg__broken_rule(p, k, &k->variant[v], v + 1 == k->num_variants);
+            const char *rule = NULL;
+            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->otherwise)
+                rule = cg__broken_rule(p, k, way, v + 1 == k->num_variants);
             if (rule)
                 return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
                                  v, rule);
@@ -9157,6 +9566,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
     if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
     cg__print_args(t, p, v);
+    if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
+    for (const ind__variant *way = v->otherwise; way; way = way->otherwise)
+        ind__textf(t, "if it spills, %s: %s\n", ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
 
@@ -9238,8 +9650,15 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(t, ", \"threads\": %d, \"per_thread\": %d, \"vector\": %d, \"rows\": %d, \"index_bits\": %d, ",
-               v->threads, v->per_thread, v->vector, v->rows, v->index_bits);
+    ind__textf(t, ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"rows\": %d, ",
+               v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->rows);
+    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"otherwise\": ", v->index_bits, v->cluster,
+               v->spilled);
+    if (v->otherwise)
+        ind__text_json(t, v->otherwise->why);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", ");
     ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
                v->tile_k, v->warps_m, v->warps_n, v->stages);
     for (int d = 0; d < 3; d++) {
@@ -9300,6 +9719,11 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
         ind__textf(t, i + 1 < p->num_kernels ? "]},\n" : "]}\n");
     }
     ind__textf(t, "]}\n");
+}
+
+ind_expr ind__staged_grid(const ind__variant *v) {
+    ind_context *c = v->items.context;
+    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {

@@ -312,6 +312,8 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
 /* Compiles CUDA C to a cubin or PTX through NVRTC without a GPU; *out is the caller's (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
                               void **out, size_t *bytes);
+/* Registers and bytes of local memory per thread of the kernel in a cubin; -1: it does not say. */
+void ind__cubin_resources(const void *cubin, size_t bytes, int *registers, int *local_bytes);
 ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* terminated copy */
 ind_status ind__write_file(ind_context *c, const char *path, const void *data,
                            size_t bytes); /* atomic: temp + rename */
@@ -825,9 +827,12 @@ enum {
     IND__CUDA_ATTRIBUTE_MINOR = 76,
     IND__CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
     IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK = 97,
+    IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH = 120,
     IND__CUDA_FUNCTION_LOCAL_BYTES = 3,
     IND__CUDA_FUNCTION_REGISTERS = 4,
     IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+    IND__CUDA_FUNCTION_LARGE_CLUSTERS = 14, /* NON_PORTABLE_CLUSTER_SIZE_ALLOWED: more than 8 blocks */
+    IND__CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
     IND__CUDA_STREAM_NON_BLOCKING_ = 1,
     IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
     IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
@@ -840,6 +845,7 @@ typedef struct rt__cuda_launch_attribute {
     union {
         char size[64];
         int allowed;
+        unsigned cluster[3];
     } value;
 } rt__cuda_launch_attribute;
 
@@ -859,6 +865,8 @@ typedef struct rt__cuda_driver {
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
+    int(IND__RT_CUDA_CALL *cuOccupancyMaxActiveClusters)(
+        int *clusters, void *function, const struct rt__cuda_launch_config *launch); /* NULL before 11.8 */
 } rt__cuda_driver;
 
 typedef struct rt__cuda_nvrtc {
@@ -983,6 +991,8 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
                                lacks, tried.data);
     }
     if (!status) {
+        void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
+        memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
         void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
         memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
         r->driver.library = library;
@@ -1119,9 +1129,13 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
         ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
         if (status) return status;
     }
+    int clusters = 0; /* drivers of before sm_90 know no such attribute */
+    bool able = !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->device) && clusters;
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
+    if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
     ind__target_defaults(t);
+    while (t->max_cluster > 1 && t->max_cluster * 8 > t->num_sms) t->max_cluster /= 2; /* part of a device (MIG) */
     if (t->sm < 80)
         return ind__fail(c, IND_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
@@ -1405,11 +1419,48 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     return status;
 }
 
+static uint64_t rt__little(const unsigned char *p, int bytes) {
+    uint64_t v = 0;
+    while (bytes-- > 0) v = v << 8 | p[bytes];
+    return v;
+}
+
+/* Attribute records of a .nv.info section: format, attribute, 16-bit value or length of what follows. */
+static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
+    enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
+    for (size_t at = 0; at + 4 <= n;) {
+        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little(p + at + 2, 2) : 0;
+        if (length > n - at - 4) return;
+        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little(p + at + 8, 4);
+        at += 4 + length;
+    }
+}
+
+/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
+   there is one kernel in it. What is not found stays -1. */
+void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *local_bytes) {
+    const unsigned char *p = (const unsigned char *)cubin;
+    *registers = *local_bytes = -1;
+    if (n < 64 || memcmp(p, "\177ELF", 4)) return;
+    uint64_t table = rt__little(p + 40, 8), count = rt__little(p + 60, 2), names = rt__little(p + 62, 2);
+    if (table > n || count * 64 > n - table || names >= count) return;
+    uint64_t strings = rt__little(p + table + names * 64 + 24, 8);
+    for (uint64_t i = 0; i < count; i++) {
+        const unsigned char *section = p + table + i * 64;
+        uint64_t name = strings + rt__little(section, 4), from = rt__little(section + 24, 8),
+                 size = rt__little(section + 32, 8);
+        if (name > n || n - name < 9 || memcmp(p + name, ".nv.info", 9)) continue;
+        if (from <= n && size <= n - from) rt__read_nv_info(p + from, (size_t)size, registers, local_bytes);
+    }
+}
+
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
    number. The NVRTC version is recorded but is no part of the key: a shipped pack must serve where there is
-   another NVRTC, or none. */
+   another NVRTC, or none. Builds that spilled and were replaced stay, in a pack too: by them another process comes to
+   the same choice without a compiler. */
 struct ind__kernel_entry {
     uint64_t key[2];
     char name[72], arch[16];
@@ -4814,8 +4865,8 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
         rt__pool_for(&r->pool, num_jobs, rt__cuda_job_run, job);
         status = rt__cuda_collect(c, job, todo, num_jobs);
     }
-    m->desc.stats.num_sources = (int)num;
-    m->desc.stats.num_from_pack = (int)(num - num_jobs);
+    m->desc.stats.num_sources += (int)num;
+    m->desc.stats.num_from_pack += (int)(num - num_jobs);
     ind__free(c, job);
     ind__free(c, todo);
     return status;
@@ -4919,6 +4970,35 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     return IND_OK;
 }
 
+/* The device says how many of the clusters of a persistent grid it runs at once: those that find no place in a group of
+   multiprocessors (GPC) would only start when others have done all their rows. */
+static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *function) {
+    const rt__runtime *r = m->executable->runtime;
+    int64_t lo, shared;
+    int clusters = 0;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || v->cluster == 1) return IND_OK;
+    ind_expr_bounds(v->shared_bytes, &lo, &shared);
+    rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
+                                      .value.cluster = {(unsigned)v->cluster, 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                     .block = {(unsigned)v->threads, 1, 1},
+                                     .shared = (unsigned)shared,
+                                     .attribute = &size,
+                                     .num_attributes = 1};
+    ind_status status = IND_OK;
+    if (v->cluster > 8)
+        status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
+    if (!status) status = rt__cuda_ask_shared(m, v, function);
+    if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (&clusters, function, &launch));
+    if (!status && clusters < 1)
+        status = ind__fail(m->context, IND_NOT_SUPPORTED,
+                           "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
+    if (status) return status;
+    v->resident = clusters;
+    v->grid[0] = ind__staged_grid(v);
+    return IND_OK;
+}
+
 static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, void *function,
                                            rt__exec_variant *out) {
     ind__executable *x = m->executable;
@@ -4950,6 +5030,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
     ind__target_name(&p->target, arch);
     uint32_t at = 0;
     *num = 0;
+    m->desc.stats.num_distinct = 0;
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             const ind__variant *v = &p->kernel[i].variant[k];
@@ -4974,15 +5055,75 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
     return IND_OK;
 }
 
+static int rt__local_bytes(const ind__kernel_entry *e) {
+    int registers = -1, local = -1;
+    if (e && e->cubin) ind__cubin_resources(e->cubin, e->bytes, &registers, &local);
+    return local;
+}
+
+/* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
+static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
+    uint64_t key[2];
+    if (!v->otherwise) return 0;
+    rt__pack_key(v->source, v->source_bytes, arch, key);
+    int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
+    return local > 0 ? local : 0;
+}
+
+/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way. */
+static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
+    ind__variant *way = v->otherwise;
+    int local = rt__cuda_spills(m, v, arch), less;
+    uint64_t key[2];
+    if (!local) return;
+    rt__pack_key(way->source, way->source_bytes, arch, key);
+    less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, built otherwise %d", v->entry, local,
+             less);
+    if (less < local) {
+        *v = *way;
+        v->spilled = local;
+    } else {
+        v->otherwise = way->otherwise;
+    }
+}
+
+/* Variants whose build spills are replaced, as long as there are other ways to make them: what is built otherwise is
+   built for all of them side by side. The arrays have room for every variant. */
+static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
+    ind_plan *p = m->desc.plan;
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    for (;;) {
+        uint32_t num = 0;
+        for (uint32_t i = 0; i < p->num_kernels; i++) {
+            for (int k = 0; k < p->kernel[i].num_variants; k++) {
+                if (!rt__cuda_spills(m, &p->kernel[i].variant[k], arch)) continue;
+                const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                if (!entry[num]) return IND_OUT_OF_MEMORY;
+                uint32_t n = 0;
+                while (entry[n] != entry[num]) n++;
+                num += n == num;
+            }
+        }
+        ind_status status = num ? rt__cuda_compile(m, entry, variant, num) : IND_OK;
+        if (status || !num) return status;
+        for (uint32_t i = 0; i < p->num_kernels; i++)
+            for (int k = 0; k < p->kernel[i].num_variants; k++) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+    }
+}
+
 static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
-    const ind_plan *p = m->desc.plan;
+    ind_plan *p = m->desc.plan;
     uint32_t at = 0;
     for (uint32_t i = 0; i < p->num_kernels; i++) {
         rt__exec_step *s = &m->executable->step[i];
         s->num_variants = p->kernel[i].num_variants;
         for (int k = 0; k < s->num_variants; k++) {
-            ind_status status =
-                rt__cuda_prepare_variant(m, &p->kernel[i].variant[k], entry[of[at++]]->function, &s->variant[k]);
+            void *function = entry[of[at++]]->function;
+            ind_status status = rt__cuda_fit_resident(m, &p->kernel[i].variant[k], function);
+            if (!status) status = rt__cuda_prepare_variant(m, &p->kernel[i].variant[k], function, &s->variant[k]);
             if (status) return status;
         }
     }
@@ -5030,6 +5171,8 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
+    if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
+    if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
     rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);

@@ -17,7 +17,7 @@
  * fail. IND_EMULATION_ASYNC   0: run each operation when it is issued IND_EMULATION_ORDER   forward | reverse | random:
  * order of threads and blocks; a race shows as results that differ IND_EMULATION_POISON  the byte that fresh device and
  * shared memory is filled with IND_EMULATION_MEMORY  device memory in bytes, default 8 GiB IND_EMULATION_CC compute
- * capability, default 9.0 IND_EMULATION_QUIET   1: no message on stderr when a kernel fails IND_EMULATION_CACHE   where
+ * capability, default 9.0 IND_EMULATION_SMS  multiprocessors, default 132 IND_EMULATION_QUIET   1: no message on stderr when a kernel fails IND_EMULATION_CACHE   where
  * images are written whose file is gone, default /tmp
  *
  * Sanitizers: kernels compiled with AddressSanitizer (nvrtc.cc says when) need its run time to be the first library of
@@ -445,7 +445,7 @@ const attribute device_attributes[] = {
     {11, 2147483647}, {12, 65536},   /* MAX_REGISTERS_PER_BLOCK */
     {13, 1980000},                   /* CLOCK_RATE, kHz */
     {14, 512},                       /* TEXTURE_ALIGNMENT */
-    {15, 1},          {16, 132},     /* MULTIPROCESSOR_COUNT */
+    {15, 1},
     {19, 1},                         /* CAN_MAP_HOST_MEMORY */
     {31, 1},                         /* CONCURRENT_KERNELS */
     {32, 1},                         /* ECC_ENABLED */
@@ -475,6 +475,9 @@ int compute_capability(bool minor) {
 int device_attribute(int number) {
     if (number == 75 || number == 76) {
         return compute_capability(number == 76);
+    }
+    if (number == 16) {
+        return atoi(environment("IND_EMULATION_SMS", "132").c_str());
     }
     for (const attribute &a : device_attributes) {
         if (a.number == number) {

@@ -73,8 +73,9 @@ struct module {
 } // namespace ind_emulation
 
 /* The fake cubin: this header, then `bytes` bytes of a shared library. `path` is where the compiler left the same bytes
- * ("" if nowhere). */
+ * ("" if nowhere). It begins as a cubin does, with an ELF file whose section .nv.info tells the kernel's frame. */
 struct ind_emulation_image {
+    unsigned char elf[224];
     char magic[8];
     unsigned long long bytes, hash;
     char path[1000];

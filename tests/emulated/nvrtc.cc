@@ -15,6 +15,7 @@
  * cannot be loaded into another process) IND_EMULATION_CACHE    folder of compiled kernels, default cache/ beside this
  * library. Names are hashes of all that goes in; safe to delete. IND_EMULATION_FAIL     fault injection (support.h),
  * for the nvrtc calls IND_EMULATION_INCLUDE  folder of ind_emulation.h, default where this library was built from
+ *   IND_EMULATION_SPILLS   a source with this text in it becomes a kernel that says it needs 64 bytes of local memory
  *
  * >>types >>scan >>compiler >>cache >>api
  */
@@ -498,8 +499,30 @@ std::string cache_name(const std::string &text, const std::vector<std::string> &
     return name;
 }
 
-std::string make_image(const std::string &library, const std::string &path) {
+/* What ptxas leaves in a cubin of a kernel with a frame of so many bytes: two sections, of names and of attributes. */
+void write_elf(unsigned char *elf, unsigned char frame) {
+    elf[40] = 64;        /* the table of sections is at byte 64 */
+    elf[60] = 2;         /* sections */
+    elf[64 + 24] = 192;  /* the first holds the names */
+    elf[128] = 1;        /* the second has the one behind the 0 there, */
+    elf[128 + 24] = 208; /* and 12 bytes at byte 208: */
+    elf[128 + 32] = 12;
+    elf[208] = 4;    /* a record with a length, */
+    elf[209] = 0x11; /* the frame, */
+    elf[210] = 8;    /* 8 bytes: of which function, how much */
+    elf[216] = frame;
+    memcpy(elf, "\177ELF", 4);
+    memcpy(elf + 192, "\0.nv.info", 10);
+}
+
+bool spills(const std::string &source) {
+    std::string text = environment("IND_EMULATION_SPILLS", "");
+    return !text.empty() && source.find(text) != std::string::npos;
+}
+
+std::string make_image(const std::string &library, const std::string &path, unsigned char frame) {
     ind_emulation_image header = {};
+    write_elf(header.elf, frame);
     memcpy(header.magic, IND_EMULATION_MAGIC, sizeof header.magic);
     header.bytes = library.size();
     header.hash = hash_bytes(library.data(), library.size());
@@ -551,7 +574,7 @@ result compile(program *p, const std::vector<std::string> &options) {
         }
         __atomic_add_fetch(&state().stats[STAT_MISSES], 1, __ATOMIC_RELAXED);
     }
-    p->image = make_image(library, target);
+    p->image = make_image(library, target, spills(p->source) ? 64 : 0);
     p->ptx = "// emulated: compiled for the host, there is no PTX\n";
     return SUCCESS;
 }

@@ -31,6 +31,36 @@ GRAPHS = {
   am = argmax(x, dim=1)
   output a, l, am
 }""",
+    "rows_few_registers": """graph rows_few_registers {
+  size B in [1, 4096] hint 2048
+  input x : bf16[B, 16384]
+  input w : bf16[16384]
+  l = log_softmax(x, dim=-1)
+  n = rms_norm(x, w, normalized_shape=[16384], eps=1e-6)
+  output l, n
+}""",
+    "rows_staged": """graph rows_staged {
+  size B in [1, 4096] hint 2048
+  input x : bf16[B, 40008]
+  input w : bf16[40008]
+  l = log_softmax(x, dim=-1)
+  n = rms_norm(x, w, normalized_shape=[40008], eps=1e-6)
+  output l, n
+}""",
+    "rows_of_clusters": """graph rows_of_clusters {
+  size B in [1, 4096] hint 2048
+  input x : bf16[B, 65544]
+  input y : f32[B, 65540]
+  input w : f32[65540]
+  input z : f32[B, 262144]
+  l = log_softmax(x, dim=-1)
+  n = layer_norm(y, w, normalized_shape=[65540])
+  s = mul(z, z)
+  m = mean(s, dim=[1], keepdim=true)
+  r = mul(z, m)
+  i = argmax(z, dim=1)
+  output l, n, r, i
+}""",
     "short_rows": """graph short_rows {
   size B in [1, 2147483647] hint 1000000
   input x : f32[B, 12]
@@ -225,7 +255,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "columns": ["B=131"], "splits": ["N=30001", "C=37"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_few_registers": ["B=300"], "rows_staged": ["B=300"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"]}

@@ -438,13 +438,13 @@ static const struct test_case {
     {"heads", build_heads, IND_STRATEGY_POINTWISE, 8, 1},
     {"flip_cat", build_flip_cat, IND_STRATEGY_POINTWISE, 0, 1},
     {"softmax", build_softmax, IND_STRATEGY_ROW_BLOCK, 8, 1},
-    {"softmax_long", build_softmax_long, IND_STRATEGY_ROW_LOOPED, 8, 1},
+    {"softmax_long", build_softmax_long, IND_STRATEGY_ROW_STAGED, 8, 1},
     {"softmax_attention", build_softmax_attention, IND_STRATEGY_ROW_WARP, 4, 1},
     {"softmax_tiny", build_softmax_tiny, IND_STRATEGY_ROW_WARP, 2, 1},
     {"softmax_two_reductions", build_softmax_two_reductions, IND_STRATEGY_ROW_WARP, 1, 1},
     {"layer_norm", build_layer_norm, IND_STRATEGY_ROW_WARP, 8, 1},
     {"add_layer_norm", build_add_layer_norm, IND_STRATEGY_ROW_BLOCK, 8, 1},
-    {"layer_norm_long", build_layer_norm_long, IND_STRATEGY_ROW_LOOPED, 8, 1},
+    {"layer_norm_long", build_layer_norm_long, IND_STRATEGY_ROW_STAGED, 8, 1},
     {"embedding_norm", build_embedding_norm, IND_STRATEGY_ROW_WARP, 4, 1},
     {"column_sum", build_column_sum, IND_STRATEGY_COLUMN_SPLIT, 4, 1},
     {"column_logsumexp", build_column_logsumexp, IND_STRATEGY_COLUMN_SPLIT, 8, 1},
@@ -519,6 +519,11 @@ static void check_compiles(const nvrtc *n, const char *name, const ind__variant 
     CHECK(ok, "%s for %s:\n%s\n%s", name, arch, log ? log : "", v->source);
     const char *want = " 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads";
     bool clean = log && strstr(log, has_frame(v->source) ? strstr(want, " 0 bytes spill stores") : want);
+    if (ok && !clean && v->otherwise) { /* is built in its place */
+        free(log);
+        check_compiles(n, name, v->otherwise, arch);
+        return;
+    }
     CHECK(!ok || clean, "%s for %s uses local memory:\n%s\n%s", name, arch, log ? log : "", v->source);
     if (getenv("IND_TEST_VERBOSE")) printf("%s %s %s", name, arch, log ? log : "");
     free(log);
@@ -593,7 +598,8 @@ static void test_case_on(const struct test_case *t, const nvrtc *compiler, size_
     if (!status) {
         const ind__variant *v = &s.plan->kernel[0].variant[0];
         CHECK(!ind__plan_verify(s.plan), "%s: %s", t->name, ind_error(c));
-        CHECK(v->strategy == t->strategy, "%s: %s", t->name, ind__strategy_text(v->strategy));
+        bool able = t->strategy != IND_STRATEGY_ROW_STAGED || s.plan->target.max_cluster > 1;
+        CHECK(v->strategy == t->strategy || !able, "%s: %s", t->name, ind__strategy_text(v->strategy));
         check_dependent(t, &s, arch);
         CHECK(!t->vector || v->vector == t->vector, "%s: vector %d", t->name, v->vector);
         CHECK(!t->kernels || s.plan->num_kernels == t->kernels, "%s: %u kernels", t->name, s.plan->num_kernels);
