@@ -71,7 +71,7 @@ $(BUILD)/tests/%: tests/%.c $(HEADERS) $(IMPLEMENTATION)
 $(BUILD)/tests/fuzz/fuzz_ops: tests/fuzz/own_ops.h
 
 # Without AddressSanitizer, which does not go with compute-sanitizer.
-PLAIN := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes)
+PLAIN := $(addprefix $(BUILD)/plain/unit/,test_scans test_ordered test_data_sizes test_splits)
 
 $(BUILD)/plain/inductor.o: inductor.h $(HEADERS) | $(BUILD)
 	@mkdir -p $(@D)

@@ -38,6 +38,11 @@
    first boundary in the row, and the few elements at both ends go to neighbouring lanes, one each; what lies otherwise
    between boundaries is put together from two vectors. Points of such rows are cut into vectors through all rows.
 
+   Where a reduction has too few rows, or columns, to fill the machine, several blocks share each (*_SPLIT): so many as
+   a launch formula in the sizes says, one of them too. Each leaves what it found in memory of the instance and counts
+   itself; the last one joins all of it, always in the same order, sets the counter back to 0 and does the rest. So it
+   is one launch for any size, which can be captured, repeated and be a part of another launch.
+
    A block whose kernel joins columns along runs of rows (ind_kernel.run) has the sweeps in a loop over its rows, and
    behind it stores what it has joined.
 
@@ -96,6 +101,8 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
     X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
     X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
+    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one to finish joins what they found */        \
+    X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
     X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
     X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
     X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
@@ -118,7 +125,9 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK /* 64-bit words, 0 before and after each launch, through which the blocks of a scan meet */
+    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which the blocks of a scan meet */
+    IND__ARG_COUNTERS, /* of blocks that have finished, 0 before and after each launch: see ind__variant.num_counters */
+    IND__ARG_PARTIALS  /* memory for what blocks leave to the last one of them */
 } ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
@@ -128,6 +137,7 @@ typedef struct ind__kernel_arg {
     bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
     bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
     uint32_t part;   /* ERROR in a COMBO: for the kernel that is so many behind the first of the launch */
+    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
 #define IND__MAX_VARIANTS 2
@@ -155,6 +165,9 @@ typedef struct ind__variant {
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
+    ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
+    uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
+    int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
     int tuned_threads;     /* that were measured to be faster than the formulas' choice; 0: that is taken */
@@ -257,6 +270,8 @@ typedef struct ind__writer {
     uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
+    int lanes;           /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
+    int steps;           /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
     uint8_t *across;     /* per LOAD: its vectors may lie across boundaries */
@@ -867,6 +882,40 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
       "    return s;\n"                                                                                                \
+      "}\n")                                                                                                           \
+    X(SPLIT, 0,                                                                                                        \
+      "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n"                 \
+      "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n"                                   \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n"                                                   \
+      "}\n"                                                                                                            \
+      "// Joins N states pairwise.\n"                                                                                  \
+      "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n"                               \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int d = 1; d < N; d *= 2)\n"                                                                           \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n"                                              \
+      "    return s[0];\n"                                                                                             \
+      "}\n"                                                                                                            \
+      "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n"\
+      "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n"          \
+      "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n"                                  \
+      "    __shared__ bool last;\n"                                                                                    \
+      "    __syncthreads();\n"                                                                                         \
+      "    if (threadIdx.x == 0) {\n"                                                                                  \
+      "#ifdef IND_EMULATION\n"                                                                                         \
+      "        __threadfence();\n"                                                                                     \
+      "        const unsigned before = atomicInc(counter, blocks - 1);\n"                                              \
+      "        __threadfence();\n"                                                                                     \
+      "#else\n"                                                                                                        \
+      "        unsigned before;\n"                                                                                     \
+      "        asm volatile(\"atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;\"\n"                                       \
+      "                     : \"=r\"(before) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(blocks - 1) : \"memory\");\n"\
+      "#endif\n"                                                                                                       \
+      "        last = before == blocks - 1;\n"                                                                         \
+      "    }\n"                                                                                                        \
+      "    __syncthreads();\n"                                                                                         \
+      "    return last;\n"                                                                                             \
       "}\n")                                                                                                           \
     X(CLUSTER, 0,                                                                                                      \
       "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
@@ -2752,6 +2801,8 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     ind_expr keep = *guard;
     if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && !cg__vector_load(w, i, v))) return false;
     if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
+    bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
+    if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
@@ -4193,20 +4244,38 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Reductions that take a whole chunk of neighbours at once, gathered in an array a<number>. */
+/* Reductions that take a whole chunk of elements at once, gathered in an array a<number>: neighbours, or what a thread
+   reads in a round of steps (ind__writer.steps). */
 static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
+/* Are its states in an array, one for each neighbour: for each column, or of a row as chains of additions are shorter,
+   and more accurate, then? */
+static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    return w->lanes > 1 &&
+           (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
+}
+
+/* The place of an element in a<number>: "[j]". */
+static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
+    int n = w->variant->vector;
+    if (!w->steps) return n > 1 ? "[j]" : "[0]";
+    if (cg__has_lanes(w, i)) return "[j][k]";
+    return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
+}
+
 static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
+    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
         if (cg__takes_chunks(w, i, s))
             ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
 }
 
 static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__takes_chunks(w, i, s)) ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
+    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+        if (cg__takes_chunks(w, i, s))
+            ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }
 
 /* What an element adds to the sum of sweep B. */
@@ -4236,12 +4305,15 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, w->variant->vector > 1 ? "a%u[j] = " : "a%u[0] = ", i);
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
             cg__value(w, inst->arg[0]);
             ind__textf(&w->code, ";\n");
             continue;
         }
-        ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__has_lanes(w, i))
+            ind__textf(&w->code, "l%u[j].join({", i);
+        else
+            ind__textf(&w->code, "%c%u.join({", letter, i);
         if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
         if (s->second)
             cg__emit_second_term(w, i);
@@ -4955,6 +5027,392 @@ static void cg__emit_row_position(ind__writer *w) {
         cg__split_linear(w, "p", 0, w->domain.rank);
 }
 
+/* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
+   H200, 3.8 MB, 29 KB of each multiprocessor. Two blocks there of 512 threads with 128 bytes each have 128 KB, and
+   leave 64 registers to a thread; all run at once, so that none waits for another to end. (Sum of 2^28 f32, us: 1, 2, 4
+   blocks of 512 with 128 bytes 235.6, 234.0, 235.1, with 64 bytes 244.8, 236.0, 235.4; 4 of 256 with 64 bytes 236.4.)
+ */
+enum {
+    IND__CG_SPLIT_THREADS = 512,
+    IND__CG_SPLIT_PER_SM = 2,
+    IND__CG_SPLIT_FLIGHT = 128,    /* bytes */
+    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
+                                      a microsecond, about what it costs to leave states and join them */
+};
+
+/* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
+   one to finish joins these, always in the same order, and does the rest alone. So it is one launch, with equal results
+   in every run. */
+
+static bool cg__splits_rows(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
+}
+
+/* "ind_sum<float>" */
+static const char *cg__split_state(ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    cg__use(w, cg__states[r].piece);
+    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
+}
+
+/* sizeof of that. */
+static int cg__split_state_bytes(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    const char *type = cg__state_type(w, i);
+    int bytes = strstr(type, "long") || strstr(type, "double") ? 8 : 4;
+    return r == IND_REDUCE_ARGMAX           ? 16
+           : r == IND_REDUCE_WELFORD        ? 3 * bytes
+           : r == IND_REDUCE_ONLINE_SOFTMAX ? 2 * bytes
+                                            : bytes;
+}
+
+/* Can there be several blocks to a row? Else a launch formula made this one of a whole. */
+static bool cg__shares_results(const ind__writer *w) {
+    return cg__upper_bound(w->variant->splits) > 1;
+}
+
+static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_REDUCE;
+}
+
+/* Bytes that are read for each element of a row. */
+static int cg__element_bytes(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+            bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes ? bytes : 1;
+}
+
+/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, and no
+   more than that in chunks. */
+static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, steps = 16;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__takes_chunks(w, i, s)) kept += n * ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype);
+    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT)) steps /= 2;
+    return steps;
+}
+
+/* One step of the loop along a row, at `r`. */
+static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
+    if (w->domain.rrank == 1)
+        w->var[w->domain.rank] = "r";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    chunk(w, s);
+}
+
+/* The chunks of a round, of each lane its own where they are columns. */
+static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__takes_chunks(w, i, s)) continue;
+        bool columns = cg__has_lanes(w, i);
+        int n = columns || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT ? 1 : w->variant->vector;
+        ind__textf(&w->code, columns ? "%s a%u[%d][%d];\n" : "%s a%u[%d];\n", cg__state_type(w, i), i,
+                   columns ? w->lanes : w->steps * n, w->steps);
+    }
+}
+
+static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__takes_chunks(w, i, s)) continue;
+        if (cg__has_lanes(w, i)) {
+            cg__unroll(w);
+            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->lanes, i, i);
+        } else {
+            ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
+        }
+    }
+}
+
+/* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
+   of those that are left over in the end, as short rows have no others. */
+static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
+                                const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
+    const char *type = cg__int(w);
+    int steps = cg__split_steps(w, s);
+    ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (; next < end - %d * step; next += %d * step)", steps - 1, steps);
+    w->steps = steps;
+    cg__emit_round_arrays(w, s);
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", steps);
+    ind__textf(&w->code, "const %s r = next + k * step;\n", type);
+    cg__emit_split_step(w, s, chunk);
+    cg__end(w);
+    cg__emit_round_adds(w, s);
+    w->steps = 0;
+    cg__end(w);
+    if (steps == 1) return;
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", steps - 1);
+    ind__textf(&w->code, "const %s r = next + k * step;\n", type);
+    cg__begin(w, "if (r < end)");
+    cg__emit_split_step(w, s, chunk);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* The states of the lanes, before the first element. */
+static void cg__emit_lanes(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__split_state(w, i), i, w->lanes);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->lanes, i,
+                   cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+    }
+}
+
+/* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
+static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
+    int64_t offset = 0, blocks = w->variant->num_counters;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        const char *type = cg__split_state(w, i);
+        ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
+                   (long long)offset);
+        ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
+        offset += (blocks * own * cg__split_state_bytes(w, i) + 15) / 16 * 16;
+    }
+    w->variant->partial_bytes = offset;
+    cg__use(w, IND__CG_SPLIT);
+    ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
+               cg__expr_string(w, w->variant->splits));
+}
+
+/* Joins what the blocks have left: the threads of a group take turns. */
+static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "s%u = {%s};\n", i, cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+    ind__textf(&w->code, "#pragma unroll 4\n");
+    cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->splits), groups);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
+    cg__end(w);
+}
+
+/* ---- rows */
+
+/* The elements behind the last whole vector, by the first block. */
+static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector, last = w->domain.rank;
+    ind_expr row = cg__r_numel(w);
+    if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
+    const char *extent = cg__expr_string(w, row);
+    cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
+    ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
+    w->var[last] = "r";
+    w->variant->vector = w->lanes = 1;
+    cg__emit_chunk(w, s);
+    w->variant->vector = w->lanes = n;
+    cg__end(w);
+}
+
+/* The last block. */
+static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    cg__begin(w, "if (%s > 1)", splits);
+    cg__leave_partials(w, 1, "lane == 0", cg__string(w, "blockIdx.x * %s + blockIdx.y", splits));
+    cg__take_partials(w, "lane", w->variant->threads, cg__string(w, "blockIdx.x * %s + i", splits));
+    cg__emit_join(w, s);
+    cg__end(w);
+}
+
+static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector;
+    bool one = w->domain.rank == 1, whole = n == 1 || w->domain.rrank > 1;
+    const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
+    ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+    if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
+    if (one)
+        w->var[0] = "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__emit_sweep_comment(w, s);
+    cg__need_sweep(w, s);
+    cg__emit_states(w, s);
+    cg__emit_lanes(w);
+    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
+                        cg__string(w, "%s * %d", splits, w->variant->threads * n),
+                        whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);
+    cg__emit_row_rest(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
+        cg__use(w, IND__CG_SPLIT);
+        ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
+    }
+    cg__emit_join(w, s);
+    cg__join_row_splits(w, s);
+    cg__emit_results(w, s);
+    cg__emit_row_stores(w);
+}
+
+/* ---- columns */
+
+/* Columns of a block. */
+static int cg__split_columns(const ind__writer *w) {
+    return w->variant->rows;
+}
+
+/* Rows of the arrays in shared memory: warps, and, of columns that are as many as lanes or more, threads to each. */
+static int cg__split_shared_rows(const ind__writer *w) {
+    return w->variant->threads / 32;
+}
+
+/* One row: the vector of neighbouring columns that start at `column`. */
+static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
+    int v = w->domain.rank - 1, n = w->variant->vector;
+    const char *base = w->var[v];
+    if (n > 1) {
+        cg__emit(w, ~(1u << v), s->stage);
+        cg__vector_loads(w, v);
+        cg__vector_sinks(w);
+        cg__unroll(w);
+        cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+        w->var[v] = cg__string(w, "(%s + j)", base);
+        if (w->linear_name[v]) w->linear_name[v] = "(column + j)";
+    }
+    w->variant->vector = 1; /* along the row */
+    cg__emit_chunk_arrays(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stage);
+    cg__emit_accumulate(w, s, "r");
+    cg__emit_chunk_adds(w, s);
+    w->variant->vector = n;
+    if (n == 1) return;
+    cg__end(w);
+    w->var[v] = base;
+    if (w->linear_name[v]) w->linear_name[v] = "column";
+    cg__vector_stores(w);
+    cg__forget_vectors(w);
+}
+
+/* The loop of a thread over its rows: those of a block, and the blocks, take turns. */
+static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
+    const ind__variant *v = w->variant;
+    int rows = v->threads / (cg__split_columns(w) / v->vector);
+    cg__begin(w, "if (live)");
+    if (w->domain.rank == 1)
+        w->var[0] = "column";
+    else
+        cg__split_linear(w, "column", 0, w->domain.rank);
+    cg__need_sweep(w, s);
+    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->domain.rank - 1) : 0), s->stage);
+    cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
+                        cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
+                        cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
+    cg__end(w);
+}
+
+/* Through shared memory: the state of column c of the block, in the threads that are c modulo their number. */
+static void cg__join_columns(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int columns = cg__split_columns(w), x = columns / v->vector;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        const char *lane = w->lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
+        if (w->lanes > 1) cg__unroll(w);
+        if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
+        if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
+        if (x < 32) cg__use(w, IND__CG_SPLIT);
+        ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
+                   x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
+                   w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
+        if (w->lanes > 1) cg__end(w);
+    }
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_JOIN_SHARED);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
+                       cg__split_shared_rows(w), columns, i, columns);
+}
+
+/* The last block: as many threads to each column as there are. */
+static void cg__join_column_splits(ind__writer *w) {
+    int columns = cg__split_columns(w), groups = w->variant->threads / columns;
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    if (!cg__shares_results(w)) return;
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "const int c = threadIdx.x %% %d, group = threadIdx.x / %d;\n", columns, columns);
+    cg__leave_partials(w, columns, "group == 0",
+                       cg__string(w, "(blockIdx.x * %s + blockIdx.y) * %d + c", splits, columns));
+    cg__take_partials(w, "group", groups, cg__string(w, "(blockIdx.x * %s + i) * %d + c", splits, columns));
+    if (columns < 32) groups = cg__split_shared_rows(w);
+    for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
+        if (columns < 32) cg__use(w, IND__CG_SPLIT);
+        ind__textf(&w->code,
+                   columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
+    }
+    if (groups > 1) ind__textf(&w->code, "__syncthreads();\n");
+    for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
+    cg__end(w);
+}
+
+/* A thread for each column writes what is stored once for it. */
+static void cg__emit_column_stores(ind__writer *w) {
+    int columns = cg__split_columns(w);
+    const char *type = cg__int(w);
+    ind__textf(&w->code, "const %s own = %s * %d + threadIdx.x;\n", type,
+               w->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
+    cg__begin(w, "if (threadIdx.x < %d && own < %s)", columns, cg__expr_string(w, cg__p_numel(w)));
+    if (w->domain.rank == 1)
+        w->var[0] = "own";
+    else
+        cg__split_linear(w, "own", 0, w->domain.rank);
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_root(w, i) && !(w->varies[i] & cg__r_mask(w))) cg__need(w, i);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
+    const ind__variant *v = w->variant;
+    int x = cg__split_columns(w) / v->vector;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__split_state(w, i), i,
+                       cg__split_shared_rows(w), cg__split_columns(w));
+    ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
+    ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
+               cg__int(w), w->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
+    ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
+    cg__emit_sweep_comment(w, s);
+    cg__emit_states(w, s);
+    cg__emit_lanes(w);
+    cg__emit_column_rows(w, s);
+    cg__join_columns(w);
+    cg__join_column_splits(w);
+    cg__emit_results(w, s);
+    cg__emit_column_stores(w);
+}
+
+static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
+    memset(w->kept, 0, w->body->num_inst);
+    w->lanes = w->variant->vector;
+    if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
+        cg__emit_column_split(w, s);
+    } else {
+        cg__emit_shared_states(w, s);
+        cg__emit_row_split(w, s);
+    }
+    return IND_OK;
+}
+
 /* ---- a batch: several rows of the same lanes, neighbours in the grid's rows, whose loads all start before the first
    of them is reduced */
 
@@ -5006,6 +5464,7 @@ static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
 static ind_status cg__emit_reduction(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
+    if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
     if (cg__in_registers(w) && (w->variant->strategy != IND_STRATEGY_ROW_STAGED || w->variant->held))
         cg__choose_kept(w);
     else
@@ -7741,6 +8200,91 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
 }
 
+/* ---- rows, or columns, that several blocks share */
+
+/* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
+static bool cg__can_split(ind__writer *w, ind_strategy strategy) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    w->variant->strategy = strategy;
+    if (w->kernel->run || ind__body_unbacked(w->schedule->program, w->body)) return false;
+    return w->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+}
+
+/* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
+   has less than `least` elements of a row. */
+static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
+    ind__variant *v = w->variant;
+    ind_context *c = w->context;
+    ind_expr one = ind_int(c, 1), all = ind_int(c, (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM);
+    ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
+    ind_expr useful = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, least > 1 ? least : 1));
+    v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
+    v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
+    v->shared_bytes = ind_int(c, 0);
+    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)), limit = w->target->num_sms * IND__CG_SPLIT_PER_SM;
+    if (cg__shares_results(w)) v->num_counters = (uint32_t)(most < limit ? most : limit);
+    if (!ind__ok(v->splits)) cg__fail(w);
+}
+
+/* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
+static void cg__fit_split_steps(ind__writer *w, int64_t step) {
+    int64_t blocks = (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM;
+    ind_expr keep = w->variant->guard, end = ind_int(w->context, blocks * step * 16);
+    if (w->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
+    w->variant->guard = keep;
+    w->wide = true;
+    w->variant->index_bits = 64;
+}
+
+/* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
+static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    ind_expr row = cg__r_numel(w);
+    int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(w);
+    if (longest <= 65536 && ind_hint(row) * 8 >= longest) return false;
+    if (!cg__can_split(w, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
+    if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
+    v->threads = IND__CG_SPLIT_THREADS;
+    cg__fit_split_steps(w, (int64_t)v->threads * 8);
+    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->domain.rrank == 1);
+    v->rows = 1;
+    v->per_thread = v->vector;
+    cg__set_splits(w, cg__p_numel(w), least);
+    cg__why(w, "rows too long for registers (or of unknown length): several blocks share each if they are few");
+    return true;
+}
+
+/* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
+   has no more of them than there are threads. */
+static int cg__column_vector(ind__writer *w, int states) {
+    for (int n = 8; n >= 2; n /= 2) {
+        bool small = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        if (small && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
+    }
+    memset(w->vector, 1, w->body->num_inst);
+    return 1;
+}
+
+/* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
+static bool cg__choose_column_split(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    int states = cg__state_bytes(w);
+    bool enough = outputs >= (int64_t)w->target->num_sms * 1024; /* to fill the machine with a thread each */
+    if (length < (enough ? 32 : 8) || !cg__can_split(w, IND_STRATEGY_COLUMN_SPLIT)) return false;
+    v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
+    if (v->threads * states > IND__CG_STATIC_SHARED) return false;
+    cg__fit_split_steps(w, v->threads);
+    v->vector = v->per_thread = cg__column_vector(w, states);
+    int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
+    v->rows = x * v->vector;
+    int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(w));
+    cg__set_splits(w, ind_expr_ceildiv(cg__p_numel(w), ind_int(w->context, v->rows)), least);
+    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
+            v->threads / x, v->vector, cg__shares_results(w) ? "; several blocks share columns if they are few" : "");
+    return true;
+}
+
 #define IND__CG_WARP_ROW      1024 /* longest row of one warp; the scheduler counts with it, too */
 #define IND__CG_RUN_REGISTERS 96   /* that a thread may spend on its part of the row and of the columns of a run */
 
@@ -7749,6 +8293,7 @@ static void cg__choose_row_looped(ind__writer *w) {
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__upper_bound(cg__r_numel(w));
+    if (cg__choose_row_split(w, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
     v->vector = w->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
@@ -7778,10 +8323,10 @@ static void cg__choose_reduction(ind__writer *w) {
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
-    if (column)
-        cg__choose_column(w);
-    else
+    if (!column)
         cg__choose_row(w);
+    else if (!cg__choose_column_split(w))
+        cg__choose_column(w);
 }
 
 #define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
@@ -8144,6 +8689,16 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
 
+/* Arguments that point to an instance's own memory. */
+static const struct {
+    const char *type, *name, *text;
+} cg__memory_args[] = {
+    [IND__ARG_ERROR] = {"unsigned long long *", "error", "error record"},
+    [IND__ARG_LOOKBACK] = {"unsigned long long *", "lookback", "words to look back"},
+    [IND__ARG_COUNTERS] = {"unsigned *", "counters", "counters"},
+    [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},
+};
+
 /* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
    it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
  */
@@ -8166,7 +8721,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         } else if (a->kind == IND__ARG_SIZE) {
             ind__textf(t, "%s n%u", cg__int(w), size++);
         } else {
-            ind__textf(t, "unsigned long long *%s", a->kind == IND__ARG_ERROR ? "error" : "lookback");
+            ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
         }
         ind__textf(t, i < last ? ",\n" : ") {\n");
     }
@@ -8190,12 +8745,15 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     return IND_OK;
 }
 
-/* The error record and the words to look back are the last arguments. */
+/* What points to memory of the instance comes last: the error record, the words to look back, and what blocks that
+   share rows meet by. */
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
     if (!status && ind__ok(w->lookback))
         status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
 }
 
@@ -8503,6 +9061,8 @@ static int cg__part_shared(const ind__writer *w) {
         if (w->kept[i] == IND__CG_THROUGH_TILE)
             bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
+    if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT) bytes = v->threads / 32 * cg__state_bytes(w) + 16;
     if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
         bytes = v->threads / 32 * cg__state_bytes(w);
     if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
@@ -8596,8 +9156,12 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
     for (uint32_t i = 0; i < v->num_args; i++) {
         ind__kernel_arg a = v->arg[i];
         a.part = part->kernel - x->part[0]->kernel;
+        if (a.kind == IND__ARG_COUNTERS) a.offset = (int64_t)x->variant->num_counters * 4;
+        if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->partial_bytes;
         cg__combo_arg(x, a);
     }
+    x->variant->num_counters += v->num_counters;
+    x->variant->partial_bytes += v->partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
         cg__combo_arg(x,
@@ -8619,13 +9183,9 @@ static void cg__each_arg(cg__combo *x, const cg__part *part,
         const ind__kernel_arg *a = &v->arg[i];
         if (a->kind == IND__ARG_BUFFER)
             snprintf(name, sizeof name, i < k->num_reads ? "in%u" : "out%u", i < k->num_reads ? i : i - k->num_reads);
-        else
-            snprintf(name, sizeof name,
-                     a->kind == IND__ARG_ERROR ? "error"
-                     : a->reciprocal           ? "m%u"
-                                               : "n%u",
-                     a->kind == IND__ARG_ERROR ? 0 : number[a->reciprocal]++);
-        visit(x, a, name);
+        else if (a->kind == IND__ARG_SIZE)
+            snprintf(name, sizeof name, a->reciprocal ? "m%u" : "n%u", number[a->reciprocal]++);
+        visit(x, a, a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_SIZE ? name : cg__memory_args[a->kind].name);
     }
 }
 
@@ -8634,7 +9194,7 @@ static void cg__row_member(cg__combo *x, const ind__kernel_arg *a, const char *n
     if (a->kind == IND__ARG_BUFFER)
         ind__textf(&x->text, "%s *", cg__types[x->plan->schedule->program->buffer[a->buffer].dtype].memory);
     else
-        ind__textf(&x->text, "%s", a->kind == IND__ARG_ERROR ? "unsigned long long *" : type);
+        ind__textf(&x->text, "%s", a->kind == IND__ARG_SIZE ? type : cg__memory_args[a->kind].type);
     ind__textf(&x->text, "%s;\n", name);
 }
 
@@ -9336,6 +9896,20 @@ static bool cg__is_declared(ind_expr e) {
     return ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
 
+/* The same for what blocks that share rows meet by. */
+static const char *cg__broken_split(const ind__variant *v) {
+    bool splits = v->strategy == IND_STRATEGY_ROW_SPLIT || v->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    if (splits && (!ind__ok(v->splits) || !ind_expr_same(v->grid[1], v->splits) || !cg__own_axis(v->splits)))
+        return "the blocks that share a row are not those along y of the grid";
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        if (a->kind == IND__ARG_COUNTERS && a->offset / 4 >= (int64_t)v->num_counters) return "it has no counters";
+        if (a->kind == IND__ARG_PARTIALS && (a->offset >= v->partial_bytes || a->offset % 16))
+            return "it has no memory for the results of blocks";
+    }
+    return NULL;
+}
+
 /* Is the wait the first statement of the kernel? */
 static bool cg__waits_first(const ind__variant *v) {
     const char *kernel = strstr(v->source, "extern \"C\" __global__"), *body = kernel ? strstr(kernel, ") {\n") : NULL;
@@ -9375,14 +9949,14 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         if (i && v->arg[i - 1].kind > a->kind && !combo)
-            return "arguments are not in the order buffers, sizes, error record, words to look back";
+            return "arguments are not in the order buffers, sizes, memory of the instance";
         if (a->kind == IND__ARG_BUFFER && a->buffer >= p->schedule->program->num_buffers)
             return "an argument is no buffer";
         if ((a->kind == IND__ARG_SIZE || a->kind == IND__ARG_LOOKBACK) &&
             (!ind__ok(a->size) || !cg__is_declared(a->size)))
             return "a size argument is no formula of the sizes";
     }
-    return NULL;
+    return cg__broken_split(v);
 }
 
 ind_status ind__plan_verify(const ind_plan *p) {
@@ -9426,7 +10000,7 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
         else if (a->kind == IND__ARG_SIZE)
             ind__text_expr(t, a->size);
         else
-            ind__textf(t, a->kind == IND__ARG_ERROR ? "error record" : "words to look back");
+            ind__textf(t, "%s", cg__memory_args[a->kind].text);
     }
     ind__textf(t, "\n");
 }
@@ -9444,6 +10018,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     cg__print_expr_field(t, " x ", v->grid[2]);
     cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
     ind__textf(t, " bytes\n");
+    if (v->partial_bytes)
+        ind__textf(t, "the blocks along y of the grid share their results: %u counters, %lld bytes at most\n",
+                   v->num_counters, (long long)v->partial_bytes);
     if (ind__ok(v->guard)) {
         cg__print_expr_field(t, "only if ", v->guard);
         ind__textf(t, "\n");
@@ -9523,7 +10100,7 @@ static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__vari
             ind__textf(t, "\"lookback_words\": ");
             cg__print_json_expr(t, a->size);
         } else {
-            ind__textf(t, "\"error\": true");
+            ind__textf(t, "\"%s\": true", cg__memory_args[a->kind].name);
         }
         ind__textf(t, "}");
     }
@@ -9554,6 +10131,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     }
     ind__textf(t, "], \"shared_bytes\": ");
     cg__print_json_expr(t, v->shared_bytes);
+    ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
     ind__textf(t, ", \"guard\": ");
     if (ind__ok(v->guard))
         cg__print_json_expr(t, v->guard);

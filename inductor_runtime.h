@@ -174,7 +174,9 @@ typedef struct ind_run_desc {
 } ind_run_desc;
 IND_API ind_status ind_run(ind_module *module, const ind_run_desc *desc);
 
-/* An instance: workspace and argument blocks of one module, for one stream at a time. */
+/* An instance: workspace and argument blocks of one module, for one stream at a time. It also has memory of its own on
+   the device, taken when it is created: where kernels note bad indices, and where blocks that share a reduction meet,
+   rarely more than a megabyte. */
 typedef struct ind_instance ind_instance;
 typedef struct ind_instance_desc {
     void *workspace; /* the caller's device memory, 256-byte aligned; NULL: allocated and grown as needed */
@@ -1690,6 +1692,7 @@ typedef struct rt__exec_arg {
     uint32_t slot;   /* SIZE */
     bool wide;       /* SIZE: passed as long long */
     uint32_t part;   /* ERROR: of the step that is so many behind the one that is launched */
+    int64_t offset;  /* COUNTERS, PARTIALS: in bytes */
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
@@ -1754,9 +1757,10 @@ typedef struct ind__executable {
     uint32_t num_steps;
     rt__exec_arg *arg;
     uint32_t num_args, cap_args;
-    uint32_t num_tensors; /* operands of opaque calls */
-    bool checked;         /* some kernel checks indices that come from data */
-    bool looks_back;      /* some kernel has IND__ARG_LOOKBACK */
+    uint32_t num_tensors;               /* operands of opaque calls */
+    bool checked;                       /* some kernel checks indices that come from data */
+    bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
+    size_t num_counters, partial_bytes; /* the most that a launch needs whose blocks share rows: see ind__variant */
     rt__host_kernel *host;
     uint32_t max_reduces;
     size_t max_eval_bytes;
@@ -2658,6 +2662,7 @@ struct ind_instance {
     unsigned *grid;        /* 3 per step, then the dynamic shared bytes */
     uint64_t *index_error; /* host: 4 words per step */
     void *index_error_device;
+    void *counters, *counters_block; /* and behind them, at 256 bytes, the partial results of blocks that share rows */
     uint64_t lookback; /* words that kernels leave at 0; the last of the blocks, each at least twice the one before */
     void *lookback_block[IND__RT_LOOKBACKS];
     int num_lookbacks;
@@ -2688,6 +2693,10 @@ static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool
     return p;
 }
 
+static size_t rt__counter_bytes(const ind__executable *x) {
+    return (x->num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+}
+
 static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -2697,6 +2706,21 @@ static ind_status rt__instance_errors(ind_instance *n) {
     ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
+    if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
+    return status;
+}
+
+/* Where blocks that share rows meet. Each launch leaves the counters at 0, as it finds them; launches of an instance
+   follow one another, so that one set does for all. */
+static ind_status rt__instance_counters(ind_instance *n) {
+    ind_module *m = n->module;
+    ind__executable *x = m->executable;
+    size_t bytes = rt__counter_bytes(x);
+    if (!x->num_counters) return IND_OK;
+    ind_status status = rt__device_alloc(m, bytes + x->partial_bytes, &n->counters, &n->counters_block);
+    if (status) return status;
+    rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
+    status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
     return status;
 }
@@ -2757,6 +2781,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
         n->workspace_given = true;
     }
     ind_status status = rt__instance_errors(n);
+    if (!status) status = rt__instance_counters(n);
     return status || m->desc.device == IND_DEVICE_CUDA ? status : rt__host_instance(n);
 }
 
@@ -2777,6 +2802,7 @@ static void rt__instance_clear(ind_instance *n) {
     rt__captured_clear(n);
     rt__device_free(n->module, n->workspace_block);
     if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
+    rt__device_free(n->module, n->counters_block);
     for (int i = 0; i < n->num_lookbacks; i++) rt__device_free(n->module, n->lookback_block[i]);
     for (int i = 0; n->worker && i < n->num_workers; i++) {
         ind__free(c, n->worker[i].block);
@@ -2981,6 +3007,10 @@ static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step,
         *cell = n->address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
         *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
+    else if (a->kind == IND__ARG_COUNTERS)
+        *cell = (uintptr_t)n->counters + (uint64_t)a->offset;
+    else if (a->kind == IND__ARG_PARTIALS)
+        *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_LOOKBACK)
         *cell = n->lookback;
     else if (a->wide)
@@ -4925,6 +4955,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
+        a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);
@@ -4973,6 +5004,8 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
+    if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
+    if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
     out->function = function;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;

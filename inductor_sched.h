@@ -147,8 +147,6 @@ typedef struct ind_fusion_policy {
     int max_scan_stride; /* longest row that is reduced where it is scanned, if it does not lie contiguously: one thread
                             walks along it, where a reduction alone has many; default 32 */
     bool disable_split;  /* no reduction is made in two stages, of columns neither */
-    int64_t split_from;  /* elements of a row from which a reduction to a few values is made in two stages, so that all
-                            multiprocessors work on it; default 2^18, which one of them reads in a few microseconds */
     int64_t split_share; /* the partial results of two stages take at most one part in so many of the data that is
                             then read once less; default 8 */
     bool disable_mix;    /* columns are reduced where rows are reduced, or stored, in no kernel */
@@ -577,7 +575,6 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->min_saved <= 0) p->min_saved = 10;
     if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
     if (p->split_share <= 0) p->split_share = 8;
-    if (p->split_from <= 0) p->split_from = 1 << 18;
     if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
     if (p->mix_columns <= 0) p->mix_columns = 8192;
     if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
@@ -768,22 +765,6 @@ static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
         }
     }
     return 0;
-}
-
-/* A long row that only a few blocks would work on: the split after which neither stage has much to do in a row. */
-static int sched__split_long(const sched__splitter *s, uint32_t l) {
-    const ind_body *b = s->program->loop[l].body;
-    int all = b->rank + b->rrank, best = 0;
-    int64_t least = INT64_MAX, few = IND__SCHED_FEW_ROWS;
-    if (sched__points_hint(b, 0, b->rank) >= few || sched__points_hint(b, b->rank, all) < s->policy.split_from)
-        return 0;
-    for (int outer = 1; outer < b->rrank; outer++) {
-        int64_t first = sched__points_hint(b, b->rank + outer, all);
-        int64_t second = sched__points_hint(b, b->rank, b->rank + outer);
-        if (first < few || second < few || sched__add_hint(first, second) >= least) continue;
-        least = sched__add_hint(first, second), best = outer;
-    }
-    return best && !sched__reduced_whole_too(s, l, false) ? best : 0;
 }
 
 static bool sched__may_split(const sched__splitter *s, uint32_t l) {
@@ -997,7 +978,6 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     bool ok = s.split && s.joined && s.first_reader && sched__find_reducers(&s, &memory);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
         int outer = sched__may_split(&s, l) ? sched__split_to_rows(&s, l) : 0;
-        if (!outer && sched__may_split(&s, l)) outer = sched__split_long(&s, l);
         s.split[l] = (ind__split){.outer = outer, .run = outer ? 0 : sched__mix(&s, l)};
     }
     ind_status status = ok ? ind__lowered_split(p, s.split) : ind__failed(p->context);

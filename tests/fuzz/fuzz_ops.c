@@ -1794,7 +1794,6 @@ static const struct {
     FUSION(disable_mutation, 'b', "1"),
     FUSION(max_scan_stride, 'i', "1|4|1000"),
     FUSION(disable_split, 'b', "1"),
-    FUSION(split_from, 'l', "1|20|200"),
     FUSION(split_share, 'l', "1|2|100"),
     FUSION(launch_bytes, 'l', "1|1099511627776"),
     FUSION(disable_prologue, 'b', "1"),

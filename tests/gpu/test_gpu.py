@@ -95,6 +95,18 @@ GRAPHS = {
   u = exp(t)
   output s, c, u
 }""",
+    "splits": """graph splits {
+  size N in [1, 1000000000] hint 1000000
+  size C in [1, 1000] hint 64
+  input x : f32[N]
+  input z : f32[700, C]
+  q = mul(x, x)
+  s = sum(q)
+  a = argmax(x, dim=0)
+  v = var(z, dim=[0])
+  c = sum(z, dim=[0])
+  output s, a, v, c
+}""",
     "products": """graph products {
   size M in [1, 1024] hint 65
   input a : bf16[M, 72]
@@ -260,13 +272,13 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "rows_few_registers": ["B=300"], "rows_staged": ["B=300"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_few_registers": ["B=300"], "rows_staged": ["B=300"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
-            "test_data_sizes": ["bits"]}
+            "test_data_sizes": ["bits"], "test_splits": ["bits"]}
 
 
 @pytest.fixture(scope="module", autouse=True)
