@@ -83,6 +83,12 @@ def device():
     return os.environ.get("IND_TEST_DEVICE", "host")
 
 
+def pytest_runtest_logreport(report):
+    """Which test failed is said at once: a run that is cut short tells it, too."""
+    if report.failed:
+        print(f"\nFAILED {report.nodeid}", flush=True)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config):
     """The very last line, in one form whatever ran: N passed, N failed, N skipped."""
