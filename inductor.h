@@ -20249,6 +20249,7 @@ typedef struct graph__raise {
     uint32_t num_unbacked;
     ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and what it is here */
     int num_declared;
+    bool keeps_checks; /* of indices that nothing reads */
 } graph__raise;
 
 /* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
@@ -21493,10 +21494,40 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
     return graph__raise_reshape(r, y, b->size, b->rank);
 }
 
+/* Does anything read the index that instruction n checks? */
+static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
+    for (uint32_t k = 1; k < r->body->num_inst; k++) {
+        const ind__inst *i = &r->body->inst[k];
+        for (int a = 0; a < IND__MAX_ARGS; a++)
+            if (k != n && i->arg[a] == n) return true;
+    }
+    ind_expr symbol[32];
+    for (uint32_t k = 0; k < r->loops.num_index; k++) {
+        int num = k == r->body->inst[n].index + 1 ? 0 : ind__expr_symbols(r->loops.index[k], symbol, 32);
+        for (int s = 0; s < num && s < 32; s++)
+            if (ind_expr_symbol(symbol[s])->kind == IND_SYMBOL_INDIRECT && ind_expr_symbol(symbol[s])->slot == (int)n)
+                return true;
+    }
+    return false;
+}
+
+/* An index that nothing reads is checked all the same: what is stored first depends on it, though not on its value. */
+static ind_tensor graph__raise_checks(graph__raise *r, ind_tensor x, ind_dtype dtype) {
+    for (uint32_t n = 1; n < r->body->num_inst && !r->keeps_checks; n++) {
+        if (r->body->inst[n].op != IND_LOOP_INDIRECT || graph__raised_reads(r, n)) continue;
+        ind_tensor at = graph__raise_operand(r, n);
+        ind_tensor below = graph__raise_two(r, IND_OP_LT, at, graph__raise_zeros(r, NULL, 0, IND_I64));
+        x = graph__raise_where(r, below, graph__raise_cast(r, at, dtype), x);
+    }
+    r->keeps_checks = true;
+    return x;
+}
+
 static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     graph__raised_buffer *b = &r->buffer[i->source];
     ind_expr e = graph__raised_offset(r, i);
     ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), b->dtype), y = {r->g, 0};
+    x = graph__raise_checks(r, x, b->dtype);
     if (!x.id) return;
     if (graph__raised_is_empty(r, b->size, b->rank)) {
         y = graph__raise_zeros(r, b->size, b->rank, b->dtype);

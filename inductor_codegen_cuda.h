@@ -8928,10 +8928,10 @@ static void cg__retune(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run) return;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
-    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes; break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
     case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && cg__retune_row_block(w, threads); break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
     case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
@@ -8941,7 +8941,7 @@ static void cg__retune(ind__writer *w, int threads) {
     v->threads = v->tuned_threads = threads;
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->vector);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->per_thread);
     cg__why(w, "%s; tuned to %d threads", v->why, threads);
 }
 

@@ -1471,12 +1471,20 @@ static bool exact_values(const trial *t) {
     return exact;
 }
 
+/* Where bags begin is checked by the kernel that makes them: without elements there is none, but where all is stored.
+ */
+static bool bags_are_open(const trial *t, int c) {
+    bool bags = false;
+    for (int i = 0; i < t->s.num_operands; i++) bags = bags || t->g->v[t->s.operand[i]].fill == 'o';
+    return bags && !t->g->v[t->s.result].count[c];
+}
+
 static ind_status run_values(trial *t, ind_module *m, ind_module *noisy, bool any) {
     ind_status status = IND_OK;
     for (int c = 0; !status && c < t->g->num_cases; c++) {
         bool inexact = false;
         status = run_trial(t, m, c, 0);
-        if (!status && cast_is_open(t, c)) status = IND_OUT_OF_RANGE;
+        if (!status && (cast_is_open(t, c) || bags_are_open(t, c))) status = IND_OUT_OF_RANGE;
         for (int i = 0; !status && i < t->s.num_results; i++) {
             const value *v = &t->g->v[t->s.result + i];
             inexact = inexact || !v->exact;

@@ -72,7 +72,9 @@ def compiled(texts, arch, folder):
     file, cubins = folder / "graphs.txt", folder / "cubins"
     file.write_text("---\n".join(texts), encoding="utf-8")
     cubins.mkdir()
-    done = subprocess.run([ROOT / PROGRAM, file, arch, cubins], capture_output=True, text=True, timeout=500)
+    # LeakSanitizer's tracer now and then crashes beside NVRTC's threads; the library's own leaks are seen by tests/unit.
+    env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    done = subprocess.run([ROOT / PROGRAM, file, arch, cubins], env=env, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-6000:]
     graphs = re.split(r"^graph .*\n", done.stdout, flags=re.M)
     assert len(graphs) - 1 == len(texts) and not graphs[0]

@@ -58,7 +58,10 @@ def test_fewer_than_before(kernels):
     before, after = STORED["kernels"]["before"], STORED["kernels"]["after"]
     # Query, key and value were one source; the first two share a launch now, and the third has that source alone.
     before = before | {name.replace(" kernel 1 ", " kernel 5 "): counts for name, counts in before.items() if " kernel 1 " in name}
-    now = counting.totals({name: counting.count_text(text) for name, text in kernels.items()})
+    # The kernel of the sums over a sentence is another: several blocks share its columns, and the last joins what they have.
+    alike = lambda counts: {name: count for name, count in counts.items() if place(name)[1] != 66}
+    before, after = alike(before), alike(after)
+    now = counting.totals(alike({name: counting.count_text(text) for name, text in kernels.items()}))
     then = counting.totals(before)
     assert now["divisions"] == 0 < then["divisions"]
     assert now["operations"] < then["operations"]

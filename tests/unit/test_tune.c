@@ -18,7 +18,7 @@ static const char *const texts[] = {
     "graph blocks {\n  size N in [1, 2]\n  input x : f32[N, 3000]\n  y = softmax(x, dim=-1)\n  output y\n}\n",
     "graph looped {\n  size N in [1, 2999]\n  input x : f32[2, N]\n  m = mean(x, dim=[1], keepdim=true)\n  y = sub(x, "
     "m)\n  output y\n}\n",
-    "graph columns {\n  size N in [1, 150]\n  input x : f32[N, 40]\n  y = sum(x, dim=[0])\n  output y\n}\n",
+    "graph columns {\n  size N in [1, 150]\n  input x : f32[N, 40]\n  y = softmax(x, dim=0)\n  output y\n}\n",
     "graph chain {\n  size N in [1, 150]\n  input x : f32[N, 40]\n  s = sum(x, dim=[0], keepdim=true)\n  y = sub(x, "
     "s)\n  output y\n}\n",
 };
