@@ -315,6 +315,12 @@ typedef struct ind__writer {
 
 #define IND__CG_INT32_MAX 2147483647
 
+/* Of a multiprocessor (CUDA C Programming Guide, compute capabilities). */
+#define IND__CG_SM_REGISTERS 65536
+#define IND__CG_SM_THREADS   2048 /* at most; 1536 on sm_86 to 89 and 120 */
+#define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
+#define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
+
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
 /* Functions that a source may use: name, pieces it needs (bits), text. Only the pieces used are written, in this order.
@@ -3324,7 +3330,7 @@ static int cg__shifted_blocks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
     registers = registers < IND__CG_LEAST_REGISTERS ? IND__CG_LEAST_REGISTERS : (registers + 7) / 8 * 8;
-    return 65536 / (registers * v->threads);
+    return IND__CG_SM_REGISTERS / (registers * v->threads);
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
@@ -3382,7 +3388,7 @@ static int cg__waiting_registers(const ind__writer *w) {
    registers for what would then wait. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int registers = 65536 / v->threads < 255 ? 65536 / v->threads : 255;
+    const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
     if (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
@@ -7790,8 +7796,7 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-#define IND__CG_GATHER_STEPS   4    /* rows that an index names and that a thread has under way */
-#define IND__CG_THREADS_PER_SM 2048 /* most that a multiprocessor holds */
+#define IND__CG_GATHER_STEPS 4 /* rows that an index names and that a thread has under way */
 
 /* Is something rounded to a narrow type before it is stored? */
 static bool cg__rounds(const ind__writer *w) {
@@ -7814,7 +7819,7 @@ static int cg__pointwise_steps(const ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
-    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_THREADS_PER_SM * w->target->num_sms;
+    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
     return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
 }
 
@@ -7896,9 +7901,6 @@ static void cg__choose_column(ind__writer *w) {
    its share of the memory's rate (4275 bytes a ns over 132) times the latency of about 700 ns: a block has loads under
    way for a part of its life only. Twice as many do no harm where nothing is stored for each element. */
 #define IND__CG_FLIGHT_BYTES 32
-#define IND__CG_SM_THREADS   2048
-#define IND__CG_SECTOR_BYTES 32  /* that memory and the L2 move at the least */
-#define IND__CG_LINE_BYTES   128 /* that the L1 looks up at once */
 /* That a lane may spend on its part of the row, so that half of all threads run at once. */
 #define IND__CG_LANE_REGISTERS 32
 #define IND__CG_MAX_BATCH      8
@@ -8042,7 +8044,8 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
-        if (v->shifted && cg__shifted_words(w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > 65536 / threads)
+        if (v->shifted &&
+            cg__shifted_words(w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -8135,7 +8138,7 @@ static void cg__choose_held(ind__writer *w) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    int room = 65536 / (v->threads * v->blocks_per_sm) - IND__CG_STAGED_REGISTERS, seen = 0;
+    int room = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm) - IND__CG_STAGED_REGISTERS, seen = 0;
     if (room > 255 - IND__CG_STAGED_REGISTERS) room = 255 - IND__CG_STAGED_REGISTERS;
     for (int o = 0; o < N; o++) {
         double held = order[o].held ? words.values : 0;
@@ -8296,8 +8299,7 @@ static bool cg__choose_column_split(ind__writer *w) {
     return true;
 }
 
-#define IND__CG_WARP_ROW      1024 /* longest row of one warp; the scheduler counts with it, too */
-#define IND__CG_RUN_REGISTERS 96   /* that a thread may spend on its part of the row and of the columns of a run */
+#define IND__CG_RUN_REGISTERS 96 /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
@@ -8313,7 +8315,7 @@ static void cg__choose_row(ind__writer *w) {
     cg__choose_kept(w);
     if (longest < 1) longest = 1;
     int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
-    if (longest <= IND__CG_WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
+    if (longest <= IND__WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_kept(w, longest))
         cg__choose_row_looped(w);
@@ -8340,7 +8342,6 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_column(w);
 }
 
-#define IND__CG_SCAN_COLUMNS 1024 /* rows from which on a thread for each fills the machine about as well */
 #define IND__CG_SCAN_WORDS                                                                                             \
     32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
         */
@@ -8495,7 +8496,6 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
-#define IND__CG_SECTOR 32 /* bytes that memory moves at least */
 #define IND__CG_SCAN_FLIGHT                                                                                            \
     32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
            */
@@ -8514,7 +8514,7 @@ static void cg__choose_scan_team(ind__writer *w) {
         bytes += own;
         widest = own > widest ? own : widest;
     }
-    while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR) lanes /= 2;
+    while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
     int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
     int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
@@ -8534,7 +8534,7 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     uint32_t r = cg__r_mask(w);
     int best = cg__best_p(w, r);
-    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__CG_SCAN_COLUMNS &&
+    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
     if (column && best != w->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
@@ -8912,12 +8912,13 @@ static ind_status cg__assemble(ind__writer *w) {
 /* ---- tuning */
 
 /* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
-   into registers, of which a multiprocessor has 65536 and the rest of a kernel takes some 24 a thread. */
+   into registers. */
 static bool cg__retune_row_block(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int vectors = (v->per_thread * v->threads / v->vector + threads - 1) / threads;
     const int per_thread = vectors * v->vector;
-    if (per_thread > 64 || cg__kept_words(w) * per_thread + 24 > 65536 / threads) return false;
+    if (per_thread > 64 || cg__kept_words(w) * per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+        return false;
     v->per_thread = per_thread;
     if (v->blocks_per_sm) v->blocks_per_sm = threads < IND__CG_FULL_THREADS ? IND__CG_FULL_THREADS / threads : 0;
     return true;

@@ -333,6 +333,10 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
 
 #define IND__ALIGNMENT 256 /* bytes: of offsets and sizes in the arena */
 
+/* What kernels are made by, and the scheduler counts with. */
+#define IND__WARP_ROW     1024 /* longest row that one warp holds */
+#define IND__SCAN_COLUMNS 1024 /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+
 /* Which loop variables each instruction's value depends on: bit v of mask[i] stands for body->var[v]. mask has num_inst
    entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
@@ -356,17 +360,14 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
 
 enum {
-    IND__SCHED_ROUNDS = 10,      /* of fusion, at most; TorchInductor's number */
-    IND__SCHED_NEIGHBOURS = 16,  /* readers of one buffer that are tried against each other */
-    IND__SCHED_VISITS = 128,     /* kernels that one cycle test may visit, in each direction */
-    IND__SCHED_STEPS = 2048,     /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,    /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384, /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_SCAN_COLUMNS =
-        1024,                     /* rows from which on each is scanned by one thread, if that makes reads contiguous */
+    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
+    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
+    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
     IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
-    IND__SCHED_WARP_ROW = 1024,   /* longest row of which a warp holds one, so that a block holds .. */
-    IND__SCHED_RUN_WARPS = 4,     /* .. so many */
+    IND__SCHED_RUN_WARPS = 4,     /* of a block whose warps hold a row each */
     IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
     IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
@@ -878,7 +879,7 @@ static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
    2048.) */
 static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int64_t columns) {
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
-    int64_t flight = p->mix_flight / per_row / (columns <= IND__SCHED_WARP_ROW ? warps : 1);
+    int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
     int64_t blocks = p->fill_blocks / 2 > 1 ? p->fill_blocks / 2 : 1;
     while (blocks < rows && (blocks < flight || rows / blocks >= IND__SCHED_LONG_RUN)) blocks *= 2;
     int64_t run = (rows - 1) / blocks + 1;
@@ -1937,7 +1938,7 @@ static bool sched__scan_scatters(sched__fuser *f, uint32_t a, uint32_t b, const 
     int64_t alone[2][IND__SCHED_DIMS] = {{0}}, joint[IND__SCHED_DIMS] = {0};
     const sched__domain *x = fit->a, *y = fit->b, *d = fit->domain;
     bool scan_first = f->group[a].scans;
-    if (d->hint >= IND__SCHED_SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
+    if (d->hint >= IND__SCAN_COLUMNS) return false; /* neighbouring threads walk along neighbouring rows */
     sched__add_scattered(f, a, a, a, x, NULL, alone[0]);
     sched__add_scattered(f, b, b, b, y, NULL, alone[1]);
     sched__add_scattered(f, a, a, b, d, fit->map_a, joint);
