@@ -4543,12 +4543,17 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
+/* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
+static bool cg__holds_across(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && w->variant->once;
+}
+
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
-    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)))) return false;
+    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)) && !cg__holds_across(w))) return false;
     if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
@@ -4557,7 +4562,7 @@ static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
 
 /* A load of the row that is copied into shared memory while the block works on the row before. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
-    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i)) return false;
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
     if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
@@ -4592,13 +4597,15 @@ static void cg__begin_edge(ind__writer *w) {
 static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     cg__begin_edge(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (chosen(w, i)) ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i, cg__element(w, i));
+        if (chosen(w, i))
+            ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i,
+                       cg__is_staged(w, i) ? cg__string(w, "e%u", i) : cg__element(w, i));
     cg__end(w);
 }
 
-/* The loop that starts the loads which are chosen. */
-static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
-    int n = w->variant->vector, vectors = w->variant->per_thread / n, scopes = 0;
+/* Declares what the loads which are chosen go to; returns how many they are. */
+static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    int n = w->variant->vector, vectors = w->variant->per_thread / n, loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
@@ -4606,11 +4613,16 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors + w->variant->shifted);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, vectors);
-        scopes++;
+        loads++;
     }
-    if (!scopes) return;
+    return loads;
+}
+
+/* The loop that starts the loads which are chosen. */
+static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    const int n = w->variant->vector;
     if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
-    scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
         const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
@@ -4619,6 +4631,10 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
         if (n > 1) cg__use(w, IND__CG_VEC);
     }
     while (scopes--) cg__end(w);
+}
+
+static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    if (cg__declare_loads(w, chosen)) cg__start_loads(w, chosen);
 }
 
 /* ---- rows that wait in shared memory */
@@ -4643,6 +4659,41 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
+/* Rows that start anywhere: only vectors between boundaries are copied in the background. An edge is loaded as early
+   into a register of its lane, next_e<number>, and moves on to e<number> when its row is worked on. */
+static void cg__declare_next_edges(ind__writer *w) {
+    ind__textf(&w->code, "int next_head = 0, next_edges = 0;\n");
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
+}
+
+static void cg__load_next_edges(ind__writer *w) {
+    cg__emit_edges(w);
+    ind__textf(&w->code, "next_head = head;\nnext_edges = edges;\n");
+    cg__begin(w, "if (lane < edges)");
+    ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
+               cg__expr_string(w, cg__r_numel(w)));
+    w->var[w->domain.rank] = "r0";
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
+    cg__end(w);
+}
+
+/* What all rows use is loaded again where a row starts at another place between boundaries than the one before it:
+   ind__staged_grid lets blocks take rows that start at the same. */
+static void cg__use_next_edges(ind__writer *w) {
+    ind__textf(&w->code, "const int head = next_head, edges = next_edges;\n");
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
+    if (!w->variant->once) return;
+    cg__begin(w, "if (head != held_head)");
+    cg__start_loads(w, cg__is_common);
+    ind__textf(&w->code, "held_head = head;\n");
+    cg__end(w);
+}
+
 /* Starts the copies of row `row`, if there is one. */
 static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
@@ -4654,6 +4705,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
         w->var[0] = row;
     else
         cg__split_linear(w, row, 0, w->domain.rank);
+    if (w->variant->shifted) cg__load_next_edges(w);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
@@ -4693,10 +4745,17 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         ind__textf(&w->code, "const %s first = blockIdx.x, step = gridDim.x;\n", type);
     }
+    if (v->shifted) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
-    if (v->once) cg__emit_loads(w, cg__is_common);
+    if (v->once && v->shifted) {
+        cg__declare_loads(w, cg__is_common);
+        ind__textf(&w->code, "int held_head = -1;\n");
+    } else if (v->once) {
+        cg__emit_loads(w, cg__is_common);
+    }
     if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    if (v->shifted) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
     cg__emit_stage(w, "next", "(turn + 1)");
 }
@@ -4766,10 +4825,17 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_chunk_vectors(w);
 }
 
+/* Edges of what is read from shared memory, if it is not in registers anyway, are where cg__use_next_edges put them. */
+static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i) && !cg__loads_ahead(w, i)) w->memory[i] = at_edge ? cg__string(w, "e%u", i) : NULL;
+}
+
 /* The same for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     const int n = w->variant->vector;
     cg__begin_edge(w);
+    cg__set_staged_edges(w, true);
     if (!cg__in_registers(w)) w->variant->vector = 1;
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
@@ -4777,6 +4843,7 @@ static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
     w->variant->vector = n;
+    cg__set_staged_edges(w, false);
     cg__end(w);
 }
 
@@ -5478,7 +5545,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
-    if (w->variant->shifted) cg__emit_edges(w);
+    if (w->variant->shifted && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
     if (w->variant->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
@@ -8017,6 +8084,17 @@ static bool cg__gathers_rows(const ind__writer *w) {
     return false;
 }
 
+/* The same for shifted rows, of which a formula says how many registers do. */
+static bool cg__wish_shifted_blocks(ind__writer *w) {
+    ind__variant *v = w->variant;
+    v->blocks_per_sm = cg__shifted_blocks(w);
+    if (w->part || v->blocks_per_sm < 2) return true;
+    w->more_ways = w->way < 2;
+    if (w->way > 0) v->blocks_per_sm = 1;
+    if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
+    return w->way < 2;
+}
+
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
    others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns.
    Whether 64 do shows in the build. Of fewer than 256 threads several blocks fit whatever registers they take,
@@ -8024,7 +8102,8 @@ static bool cg__gathers_rows(const ind__writer *w) {
  */
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
-    if (w->part || w->kernel->run || v->shifted || (v->threads < 256 && !cg__gathers_rows(w))) return true;
+    if (v->shifted) return cg__wish_shifted_blocks(w);
+    if (w->part || w->kernel->run || (v->threads < 256 && !cg__gathers_rows(w))) return true;
     const bool may = v->threads < IND__CG_FULL_THREADS && v->per_thread <= 32, few = may && w->way == 0;
     w->more_ways = w->way < (may ? 2 : 1);
     if (few) v->blocks_per_sm = IND__CG_FULL_THREADS / v->threads;
@@ -8091,6 +8170,14 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
     return (int64_t)2 * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
+/* The same rounds by as few threads as do: what no vector of a row takes are edges. */
+static void cg__trim_shifted_part(ind__writer *w, int64_t longest, int threads) {
+    ind__variant *v = w->variant;
+    const int64_t vectors = (longest / v->vector + v->cluster - 1) / v->cluster;
+    v->per_thread = (int)((vectors + threads - 1) / threads) * v->vector;
+    v->threads = cg__threads_of(vectors, v->per_thread / v->vector);
+}
+
 /* The least cluster whose blocks have room for two rows each, `blocks` of them on a multiprocessor; false: there is
    none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks) {
@@ -8100,8 +8187,9 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     v->threads = threads;
     v->blocks_per_sm = blocks;
     for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
-        int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
+        int64_t per_vector = (int64_t)threads * v->cluster * v->vector;
         v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
+        if (v->shifted) cg__trim_shifted_part(w, longest, threads);
         if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
     }
     return false;
@@ -8169,8 +8257,8 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
     if (longest > 1 << 24 || ind_hint(cg__r_numel(w)) * 8 < longest || w->part || w->kernel->run) return false;
-    if (v->shifted) return false; /* what is copied in the background starts at boundaries */
     v->strategy = IND_STRATEGY_ROW_STAGED;
+    v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
     if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest)) {
         *v = before;
@@ -8319,7 +8407,7 @@ static void cg__choose_row(ind__writer *w) {
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_kept(w, longest))
         cg__choose_row_looped(w);
-    if (v->shifted && cg__in_registers(w)) v->blocks_per_sm = cg__shifted_blocks(w);
+    if (v->shifted && v->strategy == IND_STRATEGY_ROW_WARP) v->blocks_per_sm = cg__shifted_blocks(w);
     if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
@@ -10197,9 +10285,12 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "]}\n");
 }
 
+/* Of rows of equal length, those that are a multiple of the vector apart start equally far behind a boundary. */
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
+    int resident = v->resident;
+    if (v->shifted && v->once && resident > v->vector) resident -= resident % v->vector;
+    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, resident)), ind_int(c, v->cluster));
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
