@@ -4659,34 +4659,50 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
-/* Rows that start anywhere: only vectors between boundaries are copied in the background. An edge is loaded as early
-   into a register of its lane, next_e<number>, and moves on to e<number> when its row is worked on. */
-static void cg__declare_next_edges(ind__writer *w) {
-    ind__textf(&w->code, "int next_head = 0, next_edges = 0;\n");
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i))
-            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
+/* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
+   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
+
+/* Turns that a row is copied before its own. */
+static int cg__staged_ahead(const ind__writer *w) {
+    (void)w;
+    return 1;
 }
 
-static void cg__load_next_edges(ind__writer *w) {
+static void cg__declare_next_edges(ind__writer *w) {
+    const int ahead = cg__staged_ahead(w);
+    ind__textf(&w->code, "int next_head[%d] = {}, next_edges[%d] = {};\n", ahead, ahead);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "%s next_e%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i, ahead);
+}
+
+/* Of the row whose copies are started; its turn comes `later` after the next one. */
+static void cg__load_next_edges(ind__writer *w, int later) {
     cg__emit_edges(w);
-    ind__textf(&w->code, "next_head = head;\nnext_edges = edges;\n");
+    ind__textf(&w->code, "next_head[%d] = head;\nnext_edges[%d] = edges;\n", later, later);
     cg__begin(w, "if (lane < edges)");
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
     w->var[w->domain.rank] = "r0";
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
+        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u[%d] = %s;\n", i, later, cg__element(w, i));
     cg__end(w);
 }
 
-/* What all rows use is loaded again where a row starts at another place between boundaries than the one before it:
-   ind__staged_grid lets blocks take rows that start at the same. */
+/* The next row becomes the row at hand. What all rows use is loaded where this one starts at another place between
+   boundaries than the one before. */
 static void cg__use_next_edges(ind__writer *w) {
-    ind__textf(&w->code, "const int head = next_head, edges = next_edges;\n");
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i))
-            ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
+    const int ahead = cg__staged_ahead(w);
+    ind__textf(&w->code, "const int head = next_head[0], edges = next_edges[0];\n");
+    for (int later = 1; later < ahead; later++)
+        ind__textf(&w->code, "next_head[%d] = next_head[%d];\nnext_edges[%d] = next_edges[%d];\n", later - 1, later,
+                   later - 1, later);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i)) continue;
+        ind__textf(&w->code, "const %s e%u = next_e%u[0];\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
+        for (int later = 1; later < ahead; later++)
+            ind__textf(&w->code, "next_e%u[%d] = next_e%u[%d];\n", i, later - 1, i, later);
+    }
     if (!w->variant->once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
@@ -4694,18 +4710,40 @@ static void cg__use_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* Starts the copies of row `row`, if there is one. */
-static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
+/* Is there what all rows use, in registers, where it lies as a row does? Rows that are a vector's elements apart lie
+   equally: each block takes an equal share of all of them, and those of its share that lie equally one after another. */
+static bool cg__orders_rows(const ind__writer *w) {
+    return w->variant->shifted && w->variant->once;
+}
+
+/* "first" and "end" of the share of a block, or cluster, of places in that order, and in_order(place), a row. */
+static void cg__emit_row_order(ind__writer *w) {
+    const int n = w->variant->vector, cluster = w->variant->cluster;
+    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    ind__textf(&w->code, "const int share = blockIdx.x / %d, shares = gridDim.x / %d;\n", cluster, cluster);
+    ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
+    ind__textf(&w->code, "const %s end = (long long)(%s) * (share + 1) / shares;\n", type, rows);
+    ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
+    ind__textf(&w->code, "const auto in_order = [&](%s at) {\n", type);
+    ind__textf(&w->code, "    if (at < longer) return at / (each + 1) + at %% (each + 1) * %d;\n", n);
+    ind__textf(&w->code, "    return (%s) %% %d + (at - longer) / each + (at - longer) %% each * %d;\n", rows, n, n);
+    ind__textf(&w->code, "};\n");
+}
+
+/* Starts the copies of row `row`, if there is one, for a turn that comes `later` after the next one. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, int later) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
     cg__use(w, IND__CG_CP_ASYNC);
-    cg__begin(w, "if (%s < %s)", row, cg__expr_string(w, cg__p_numel(w)));
+    cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
+    if (cg__orders_rows(w)) ind__textf(&w->code, "const %s to = in_order(%s);\n", cg__int(w), row);
+    if (cg__orders_rows(w)) row = "to";
     if (w->domain.rank == 1)
         w->var[0] = row;
     else
         cg__split_linear(w, row, 0, w->domain.rank);
-    if (w->variant->shifted) cg__load_next_edges(w);
+    if (w->variant->shifted) cg__load_next_edges(w, later);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
@@ -4739,14 +4777,16 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "ind_cluster_begin(barrier[0], %d);\n", 2 * joins);
         ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
                    v->threads);
-        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
-                   v->cluster);
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
-        ind__textf(&w->code, "const %s first = blockIdx.x, step = gridDim.x;\n", type);
     }
+    if (cg__orders_rows(w))
+        cg__emit_row_order(w);
+    else
+        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
+                   v->cluster);
     if (v->shifted) cg__declare_next_edges(w);
-    cg__emit_stage(w, "first", "0");
+    cg__emit_stage(w, "first", "0", 0);
     if (v->once && v->shifted) {
         cg__declare_loads(w, cg__is_common);
         ind__textf(&w->code, "int held_head = -1;\n");
@@ -4754,10 +4794,12 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         cg__emit_loads(w, cg__is_common);
     }
     if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
-    cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    const char *place = cg__orders_rows(w) ? "place" : name, *end = cg__orders_rows(w) ? "end" : rows;
+    cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, place, place, end, place);
+    if (cg__orders_rows(w)) ind__textf(&w->code, "const %s %s = in_order(place);\n", type, name);
     if (v->shifted) cg__use_next_edges(w);
-    ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
-    cg__emit_stage(w, "next", "(turn + 1)");
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, place);
+    cg__emit_stage(w, "next", "(turn + 1)", cg__staged_ahead(w) - 1);
 }
 
 /* Other things that several sweeps need are kept as values. */
@@ -8170,14 +8212,6 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
     return (int64_t)2 * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
-/* The same rounds by as few threads as do: what no vector of a row takes are edges. */
-static void cg__trim_shifted_part(ind__writer *w, int64_t longest, int threads) {
-    ind__variant *v = w->variant;
-    const int64_t vectors = (longest / v->vector + v->cluster - 1) / v->cluster;
-    v->per_thread = (int)((vectors + threads - 1) / threads) * v->vector;
-    v->threads = cg__threads_of(vectors, v->per_thread / v->vector);
-}
-
 /* The least cluster whose blocks have room for two rows each, `blocks` of them on a multiprocessor; false: there is
    none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks) {
@@ -8187,9 +8221,9 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     v->threads = threads;
     v->blocks_per_sm = blocks;
     for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
-        int64_t per_vector = (int64_t)threads * v->cluster * v->vector;
-        v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
-        if (v->shifted) cg__trim_shifted_part(w, longest, threads);
+        int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
+        const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+        v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
         if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
     }
     return false;
@@ -10285,12 +10319,9 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "]}\n");
 }
 
-/* Of rows of equal length, those that are a multiple of the vector apart start equally far behind a boundary. */
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    int resident = v->resident;
-    if (v->shifted && v->once && resident > v->vector) resident -= resident % v->vector;
-    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, resident)), ind_int(c, v->cluster));
+    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
