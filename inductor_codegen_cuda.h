@@ -4584,23 +4584,38 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
     return cg__is_row_load(w, i) && !cg__is_staged(w, i);
 }
 
-/* Opens the scope of the lanes that have an edge. Spells it as element 0 of one vector more than the row has. */
-static void cg__begin_edge(ind__writer *w) {
+/* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
+static int cg__edge_rounds(const ind__writer *w) {
+    const int lanes = cg__row_threads(w), most = w->variant->vector + cg__shifted_reach(w) - 2;
+    return w->variant->shifted ? (most + lanes - 1) / lanes : 0;
+}
+
+/* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
+   more than the row has, or of several. */
+static int cg__begin_edge(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const char *length = cg__expr_string(w, cg__r_numel(w));
-    cg__begin(w, "if (lane < edges)");
-    if (cg__in_registers(w)) ind__textf(&w->code, "const int k = %d, j = 0;\n", v->per_thread / v->vector);
-    ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w), length);
+    const int rounds = cg__edge_rounds(w);
+    const char *length = cg__expr_string(w, cg__r_numel(w)), *at = rounds > 1 ? "edge" : "lane";
+    if (rounds > 1) {
+        cg__unroll(w);
+        cg__begin(w, "for (int e = 0; e < %d; e++)", rounds);
+        ind__textf(&w->code, "const int edge = e * %d + lane;\n", cg__row_threads(w));
+    }
+    cg__begin(w, "if (%s < edges)", at);
+    if (cg__in_registers(w))
+        ind__textf(&w->code, "const int k = %d%s, j = 0;\n", v->per_thread / v->vector, rounds > 1 ? " + e" : "");
+    ind__textf(&w->code, "const %s r0 = %s < head ? %s : %s - edges + %s;\n", cg__int(w), at, at, length, at);
     w->var[w->domain.rank] = "r0";
+    return rounds > 1 ? 2 : 1;
 }
 
 static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
-    cg__begin_edge(w);
+    int scopes = cg__begin_edge(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (chosen(w, i))
             ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i,
                        cg__is_staged(w, i) ? cg__string(w, "e%u", i) : cg__element(w, i));
-    cg__end(w);
+    while (scopes--) cg__end(w);
 }
 
 /* Declares what the loads which are chosen go to; returns how many they are. */
@@ -4610,7 +4625,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
         if (!chosen(w, i)) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         if (n > 1)
-            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors + w->variant->shifted);
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors + cg__edge_rounds(w));
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, vectors);
         loads++;
@@ -4808,10 +4823,11 @@ static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
 }
 
 static void cg__emit_kept_arrays(ind__writer *w) {
+    const int edges = cg__edge_rounds(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__keeps_value(w, i))
             ind__textf(&w->code, "%s k%u[%d];\n", cg__types[cg__inst(w, i)->dtype].value, i,
-                       w->variant->per_thread + w->variant->shifted);
+                       w->variant->per_thread + (edges ? (edges - 1) * w->variant->vector + 1 : 0));
 }
 
 static const char *cg__kept_place(ind__writer *w) {
@@ -4876,7 +4892,7 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 /* The same for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     const int n = w->variant->vector;
-    cg__begin_edge(w);
+    int scopes = cg__begin_edge(w);
     cg__set_staged_edges(w, true);
     if (!cg__in_registers(w)) w->variant->vector = 1;
     cg__emit_chunk_arrays(w, s);
@@ -4886,7 +4902,7 @@ static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     cg__emit_chunk_adds(w, s);
     w->variant->vector = n;
     cg__set_staged_edges(w, false);
-    cg__end(w);
+    while (scopes--) cg__end(w);
 }
 
 static void cg__need_all(ind__writer *w) {
@@ -8060,6 +8076,12 @@ static double cg__lanes_cost(const cg__row_work *x, int64_t vectors, int vector,
            (double)steps * (lines * (18 * x->loads + 20 * x->stores) + sectors * 16 * x->stores);
 }
 
+/* The same for the edges of a row, in rounds of one element each that lie in two lines. */
+static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
+    const int rounds = (most + lanes - 1) / lanes;
+    return rounds * (double)(lanes * 6 + 2 * (18 * x->loads + 20 * x->stores));
+}
+
 /* May a lane hold so many vectors of a row, beside others? */
 static bool cg__lane_holds(const cg__row_work *x, int64_t vectors, int vector) {
     if (vectors * vector > 32) return false;
@@ -8078,18 +8100,23 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-/* A row in the registers of up to 32 lanes, none of which holds too much. */
+#define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
+
+/* A row in the registers of up to 32 lanes, none of which holds too much; of a run's rows 32, as warps meet when it ends.
+ */
 static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int fewest = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 1; /* edges, each of which takes a lane */
+    const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (ind_hint(cg__r_numel(w)) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(w);
     int best = 32;
-    for (int lanes = 16; lanes >= fewest && !w->kernel->run; lanes /= 2) { /* warps meet when a run ends */
+    double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
+    for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !w->kernel->run; lanes /= 2) {
         if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
-        if (cg__lanes_cost(&x, likely, v->vector, lanes) < cg__lanes_cost(&x, likely, v->vector, best)) best = lanes;
+        const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
+        if (cost < least) best = lanes, least = cost;
     }
     v->strategy = IND_STRATEGY_ROW_WARP;
     v->threads = 128;
@@ -8314,11 +8341,27 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     return true;
 }
 
+/* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
+   shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
+   H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
+static bool cg__shifted_alone(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    const int way = w->way;
+    const bool several = cg__num_joins(w) > 1;
+    w->way = 0;
+    const bool kept = cg__choose_row_block(w, longest), alone = w->variant->blocks_per_sm < 2;
+    *w->variant = before;
+    w->way = way;
+    w->more_ways = false;
+    return !kept || (alone && several);
+}
+
 /* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
    longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
    the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
