@@ -4699,8 +4699,13 @@ static void cg__load_next_edges(ind__writer *w, int later) {
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
     w->var[w->domain.rank] = "r0";
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u[%d] = %s;\n", i, later, cg__element(w, i));
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i)) continue;
+        const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "next_e%u[%d] = %s;\n", i, later, cg__element(w, i));
+        w->memory[i] = memory;
+    }
     cg__end(w);
 }
 
