@@ -51,7 +51,9 @@
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
-   cluster.
+   cluster. Of rows that start anywhere the vectors between boundaries are copied so, and edges wait in registers. What
+   all rows use lies otherwise between boundaries: it is put together for a row and kept for those that start equally
+   far behind one, which a block takes one after another.
 
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
    a variant asks for few and names another way that is built in its place if that build spills (otherwise).
