@@ -4732,8 +4732,8 @@ static void cg__use_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is there what all rows use, in registers, where it lies as a row does? Rows that are a vector's elements apart lie
-   equally: each block takes an equal share of all of them, and those of its share that lie equally one after another. */
+/* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
+   block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
     return w->variant->shifted && w->variant->once;
 }
@@ -8109,8 +8109,7 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
 
 #define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
 
-/* A row in the registers of up to 32 lanes, none of which holds too much; of a run's rows 32, as warps meet when it ends.
- */
+/* A row in the registers of up to 32 lanes, none of which holds too much; of a run 32, as warps meet when it ends. */
 static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
