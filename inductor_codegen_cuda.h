@@ -4687,7 +4687,6 @@ static int cg__staged_ahead(const ind__writer *w) {
 
 static void cg__declare_next_edges(ind__writer *w) {
     const int ahead = cg__staged_ahead(w);
-    ind__textf(&w->code, "int next_head[%d] = {}, next_edges[%d] = {};\n", ahead, ahead);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "%s next_e%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i, ahead);
@@ -4696,7 +4695,6 @@ static void cg__declare_next_edges(ind__writer *w) {
 /* Of the row whose copies are started; its turn comes `later` after the next one. */
 static void cg__load_next_edges(ind__writer *w, int later) {
     cg__emit_edges(w);
-    ind__textf(&w->code, "next_head[%d] = head;\nnext_edges[%d] = edges;\n", later, later);
     cg__begin(w, "if (lane < edges)");
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
@@ -4715,10 +4713,7 @@ static void cg__load_next_edges(ind__writer *w, int later) {
    boundaries than the one before. */
 static void cg__use_next_edges(ind__writer *w) {
     const int ahead = cg__staged_ahead(w);
-    ind__textf(&w->code, "const int head = next_head[0], edges = next_edges[0];\n");
-    for (int later = 1; later < ahead; later++)
-        ind__textf(&w->code, "next_head[%d] = next_head[%d];\nnext_edges[%d] = next_edges[%d];\n", later - 1, later,
-                   later - 1, later);
+    cg__emit_edges(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
         ind__textf(&w->code, "const %s e%u = next_e%u[0];\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
@@ -4738,7 +4733,8 @@ static bool cg__orders_rows(const ind__writer *w) {
     return w->variant->shifted && w->variant->once;
 }
 
-/* "first" and "end" of the share of a block, or cluster, of places in that order, and in_order(place), a row. */
+/* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
+   behind(row), the one at the place behind that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = w->variant->vector, cluster = w->variant->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -4746,25 +4742,31 @@ static void cg__emit_row_order(ind__writer *w) {
     ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
     ind__textf(&w->code, "const %s end = (long long)(%s) * (share + 1) / shares;\n", type, rows);
     ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
-    ind__textf(&w->code, "const auto in_order = [&](%s at) {\n", type);
-    ind__textf(&w->code, "    if (at < longer) return at / (each + 1) + at %% (each + 1) * %d;\n", n);
-    ind__textf(&w->code, "    return (%s) %% %d + (at - longer) / each + (at - longer) %% each * %d;\n", rows, n, n);
-    ind__textf(&w->code, "};\n");
+    ind__textf(&w->code, "const %s start = first < longer ? first / (each + 1) + first %% (each + 1) * %d\n", type, n);
+    ind__textf(&w->code, "    : (%s) %% %d + (first - longer) / each + (first - longer) %% each * %d;\n", rows, n, n);
+    ind__textf(&w->code, "const auto behind = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
+               type, n, rows, n, n);
+    ind__textf(&w->code, "%s to = start;\n", type);
 }
 
-/* Starts the copies of row `row`, if there is one, for a turn that comes `later` after the next one. */
+/* Declares the P variables of the row whose number is `name`. */
+static void cg__name_rows(ind__writer *w, const char *name) {
+    if (w->domain.rank == 1)
+        w->var[0] = name;
+    else
+        cg__split_linear(w, name, 0, w->domain.rank);
+}
+
+/* Starts the copies of row `row`, if there is one, for a turn that comes `later` after the next one; or, in another
+   order, of the row `to` at that place. */
 static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, int later) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
     cg__use(w, IND__CG_CP_ASYNC);
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
-    if (cg__orders_rows(w)) ind__textf(&w->code, "const %s to = in_order(%s);\n", cg__int(w), row);
     if (cg__orders_rows(w)) row = "to";
-    if (w->domain.rank == 1)
-        w->var[0] = row;
-    else
-        cg__split_linear(w, row, 0, w->domain.rank);
+    cg__name_rows(w, row);
     if (w->variant->shifted) cg__load_next_edges(w, later);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -4773,6 +4775,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, in
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -4816,9 +4819,13 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         cg__emit_loads(w, cg__is_common);
     }
     if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
-    const char *place = cg__orders_rows(w) ? "place" : name, *end = cg__orders_rows(w) ? "end" : rows;
-    cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, place, place, end, place);
-    if (cg__orders_rows(w)) ind__textf(&w->code, "const %s %s = in_order(place);\n", type, name);
+    const char *place = cg__orders_rows(w) ? "place" : name;
+    if (cg__orders_rows(w))
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+                  type, name, name, name);
+    else
+        cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    if (v->shifted) cg__name_rows(w, name);
     if (v->shifted) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, place);
     cg__emit_stage(w, "next", "(turn + 1)", cg__staged_ahead(w) - 1);
@@ -5155,6 +5162,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
+        if (v->shifted) return;
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
@@ -8215,6 +8223,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 
 #define IND__CG_STAGED_STATES    2048 /* bytes of shared memory that states and barriers may take beside the rows */
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
+#define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
 /* Is every load that varies along the row and from row to row copied by cp.async? */
@@ -8293,8 +8302,9 @@ static void cg__choose_held(ind__writer *w) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    int room = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm) - IND__CG_STAGED_REGISTERS, seen = 0;
-    if (room > 255 - IND__CG_STAGED_REGISTERS) room = 255 - IND__CG_STAGED_REGISTERS;
+    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+    int room = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm) - other, seen = 0;
+    if (room > 255 - other) room = 255 - other;
     for (int o = 0; o < N; o++) {
         double held = order[o].held ? words.values : 0;
         if (order[o].held == 2 && held < words.staged)
@@ -8314,9 +8324,10 @@ static void cg__choose_held(ind__writer *w) {
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
     if (!cg__choose_cluster(w, longest, 512, 1)) return false;
     const ind__variant one = *w->variant;
-    bool turns = w->variant->vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1,
-         common = cg__count_held(w).common > 0;
-    if (!turns || !cg__choose_cluster(w, longest, common ? 512 : 256, common ? 2 : 3)) *w->variant = one;
+    const bool shifted = w->variant->shifted, common = cg__count_held(w).common > 0;
+    bool turns = (w->variant->vector > 4 || shifted) && one.cluster > 1 && cg__num_joins(w) > 1;
+    const int threads = common && !shifted ? 512 : 256, blocks = common || shifted ? 2 : 3;
+    if (!turns || !cg__choose_cluster(w, longest, threads, blocks)) *w->variant = one;
     return true;
 }
 
