@@ -4679,21 +4679,13 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
 /* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
    into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
 
-/* Turns that a row is copied before its own. */
-static int cg__staged_ahead(const ind__writer *w) {
-    (void)w;
-    return 1;
-}
-
 static void cg__declare_next_edges(ind__writer *w) {
-    const int ahead = cg__staged_ahead(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
-            ind__textf(&w->code, "%s next_e%u[%d] = {};\n", cg__types[cg__memory_dtype(w, i)].memory, i, ahead);
+            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
 }
 
-/* Of the row whose copies are started; its turn comes `later` after the next one. */
-static void cg__load_next_edges(ind__writer *w, int later) {
+static void cg__load_next_edges(ind__writer *w) {
     cg__emit_edges(w);
     cg__begin(w, "if (lane < edges)");
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
@@ -4703,7 +4695,7 @@ static void cg__load_next_edges(ind__writer *w, int later) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        ind__textf(&w->code, "next_e%u[%d] = %s;\n", i, later, cg__element(w, i));
+        ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
         w->memory[i] = memory;
     }
     cg__end(w);
@@ -4712,14 +4704,10 @@ static void cg__load_next_edges(ind__writer *w, int later) {
 /* The next row becomes the row at hand. What all rows use is loaded where this one starts at another place between
    boundaries than the one before. */
 static void cg__use_next_edges(ind__writer *w) {
-    const int ahead = cg__staged_ahead(w);
     cg__emit_edges(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_staged(w, i)) continue;
-        ind__textf(&w->code, "const %s e%u = next_e%u[0];\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
-        for (int later = 1; later < ahead; later++)
-            ind__textf(&w->code, "next_e%u[%d] = next_e%u[%d];\n", i, later - 1, i, later);
-    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
     if (!w->variant->once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
@@ -4757,9 +4745,8 @@ static void cg__name_rows(ind__writer *w, const char *name) {
         cg__split_linear(w, name, 0, w->domain.rank);
 }
 
-/* Starts the copies of row `row`, if there is one, for a turn that comes `later` after the next one; or, in another
-   order, of the row `to` at that place. */
-static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, int later) {
+/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
@@ -4767,7 +4754,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, in
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
-    if (w->variant->shifted) cg__load_next_edges(w, later);
+    if (w->variant->shifted) cg__load_next_edges(w);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
@@ -4811,7 +4798,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     if (v->shifted) cg__declare_next_edges(w);
-    cg__emit_stage(w, "first", "0", 0);
+    cg__emit_stage(w, "first", "0");
     if (v->once && v->shifted) {
         cg__declare_loads(w, cg__is_common);
         ind__textf(&w->code, "int held_head = -1;\n");
@@ -4828,7 +4815,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (v->shifted) cg__name_rows(w, name);
     if (v->shifted) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, place);
-    cg__emit_stage(w, "next", "(turn + 1)", cg__staged_ahead(w) - 1);
+    cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 /* Other things that several sweeps need are kept as values. */
