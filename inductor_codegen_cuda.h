@@ -3293,6 +3293,10 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
     return false;
 }
 
+/* Rows of so many vectors have what lies otherwise between boundaries put together from two of them: layer_norm of 257
+   bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
+#define IND__CG_JOINED_VECTORS 64
+
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
 static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
@@ -3300,7 +3304,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
-    const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= 32 * (int64_t)n;
+    const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= IND__CG_JOINED_VECTORS * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
@@ -3343,7 +3347,8 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     if (!across) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
     if (wide && ind_expr_is_int(cg__r_numel(w), NULL) && longest <= IND__CG_SHARED_ROW) return false;
-    return length < 32 * (int64_t)n || 2 * across <= same || length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
+    return length < IND__CG_JOINED_VECTORS * (int64_t)n || 2 * across <= same ||
+           length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
 }
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
@@ -8618,6 +8623,14 @@ static bool cg__choose_column_split(ind__writer *w) {
 
 #define IND__CG_RUN_REGISTERS 96 /* that a thread may spend on its part of the row and of the columns of a run */
 
+/* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
+   together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
+   cross entropy 0.97 and 0.85 of a copy, H200). */
+static int64_t cg__warp_row(const ind__writer *w) {
+    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->leader)) <= 2;
+    return narrow && cg__shifted_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
+}
+
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
@@ -8632,7 +8645,7 @@ static void cg__choose_row(ind__writer *w) {
     cg__choose_kept(w);
     if (longest < 1) longest = 1;
     int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
-    if (longest <= IND__WARP_ROW && cg__kept_words(w) * (double)longest / 32 <= registers)
+    if (longest <= cg__warp_row(w) && cg__kept_words(w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(w, longest);
     else if (!cg__choose_row_kept(w, longest))
         cg__choose_row_looped(w);

@@ -4934,11 +4934,12 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     return status ? status : rt__cuda_load(c, r, e, v->entry);
 }
 
-/* More than 48 KB of dynamic shared memory must be asked for: the most that the declared ranges allow. */
+/* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
+   declared ranges allow. */
 static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, void *function) {
     int64_t lo, most;
     ind_expr_bounds(v->shared_bytes, &lo, &most);
-    if (most <= 48 * 1024) return IND_OK;
+    if (most <= 0) return IND_OK;
     if (most > m->desc.plan->target.shared_per_block) most = m->desc.plan->target.shared_per_block;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuFuncSetAttribute,
                           (function, IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)most));
