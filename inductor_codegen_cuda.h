@@ -9714,12 +9714,17 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* The variant of the launch at `from` for the one at `to`. */
+/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
-    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
-    for (uint32_t i = 0; v->arg && i < v->num_args; i++)
-        if (v->arg[i].kind == IND__ARG_BUFFER) v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
-    return v->arg != NULL;
+    for (;; v = v->otherwise) {
+        v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
+        for (uint32_t i = 0; v->arg && i < v->num_args; i++)
+            if (v->arg[i].kind == IND__ARG_BUFFER)
+                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+        if (!v->arg || !v->otherwise) return v->arg != NULL;
+        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
+        if (!v->otherwise) return false;
+    }
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
