@@ -1390,24 +1390,27 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n"                                                                                                           \
       "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
-      "// So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"               \
+      "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n" \
+      "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n"      \
       "template <class S>\n"                                                                                           \
-      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
+      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n" \
+      "                                              const S &none) {\n"                                               \
       "    typedef ind_scan_words<S> words;\n"                                                                         \
       "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
-      "    words tiles, groups;\n"                                                                                     \
+      "    const bool last = tile == tiles - 1;\n"                                                                     \
+      "    words totals, groups;\n"                                                                                    \
       "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
       "    group += tile / 32 * (long long)words::N;\n"                                                                \
-      "    if (lane == in) words::publish(total, all);\n"                                                              \
-      "    if (lane < in) tiles.look(total);\n"                                                                        \
+      "    if (lane == in && in < 31 && !last) words::publish(total, all);\n"                                          \
+      "    if (lane < in) totals.look(total);\n"                                                                       \
       "    if (tile >= 32) groups.look(group);\n"                                                                      \
       "    S front = none;\n"                                                                                          \
-      "    if (lane < in) front = tiles.await(total);\n"                                                               \
+      "    if (lane < in) front = totals.await(total);\n"                                                              \
       "    ind_scan_lanes<32>(front);\n"                                                                               \
       "    const S before = front.lane(31);\n"                                                                         \
       "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
       "    front.join(before);\n"                                                                                      \
-      "    if (lane == 0 && in == 31) {\n"                                                                             \
+      "    if (lane == 0 && in == 31 && !last) {\n"                                                                    \
       "        S next = front;\n"                                                                                      \
       "        next.join(all);\n"                                                                                      \
       "        words::publish(group + words::N, next);\n"                                                              \
@@ -1416,7 +1419,8 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
       "template <int WARPS, int K, class S>\n"                                                                         \
-      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
+      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n" \
+      "                                             int tiles) {\n"                                                    \
       "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
       "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
       "    if (lane == 0) shared[warp] = all;\n"                                                                       \
@@ -1425,7 +1429,7 @@ typedef struct ind__writer {
       "    ind_scan_lanes<32>(warps);\n"                                                                               \
       "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
       "    if (warp == 0) {\n"                                                                                         \
-      "        const S before = ind_scan_look_back(total, group, tile, warps.lane(WARPS - 1), none);\n"                \
+      "        const S before = ind_scan_look_back(total, group, tile, tiles, warps.lane(WARPS - 1), none);\n"         \
       "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
       "    }\n"                                                                                                        \
       "    __syncthreads();\n"                                                                                         \
@@ -6150,9 +6154,9 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         if (cg__looks_back(w)) {
-            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile);\n", warps, cg__of_scan(w, "before", i),
-                       cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i), cg__of_scan(w, "totals", i),
-                       cg__of_scan(w, "groups", i));
+            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile, tiles);\n", warps,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i),
+                       cg__of_scan(w, "totals", i), cg__of_scan(w, "groups", i));
             continue;
         }
         const char *shared = cg__of_scan(w, "shared", i);
