@@ -2736,14 +2736,14 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
     size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
-    void *data;
-    ind_status status = rt__device_alloc(m, bytes, &data, &n->lookback_block[n->num_lookbacks]);
+    void *data, *block;
+    ind_status status = rt__device_alloc(m, bytes, &data, &block);
     if (status) return status;
-    n->num_lookbacks++;
     rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)data;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
-    if (status) return status;
+    if (status) return rt__device_free(m, block), status;
+    n->lookback_block[n->num_lookbacks++] = block;
     n->lookback = (uintptr_t)data;
     n->lookback_bytes = bytes;
     n->bound = false;
