@@ -2191,15 +2191,20 @@ static void cg__store(ind__writer *w, uint32_t i) {
     if (inst->arg[1]) w->code.indent--;
 }
 
-/* "const int t12 = ...": an index read from memory, checked. */
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
+static ind_expr cg__r_numel(const ind__writer *w);
+
+/* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const bool maybe = cg__may_be_unused(w, i);
+    const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
     if (w->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
-        ind__textf(&w->code, "const %s t%u = (%s)%s(", cg__int(w), i, cg__int(w), check);
+        ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
     cg__value(w, inst->arg[0]);
     ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
     cg__use(w, IND__CG_INDEX);
@@ -2629,6 +2634,30 @@ static void cg__analyse(ind__writer *w) {
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
     cg__find_only_checks(w);
+}
+
+static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
+    const ind__inst *inst = cg__inst(w, user);
+    const ind_expr own = w->body->index[cg__inst(w, indirect)->index + 1];
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (inst->arg[k] == indirect) return true;
+    for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
+        if (ind__expr_depends(w->domain.index[k], own)) return true;
+    return false;
+}
+
+/* Is the INDIRECT the same for a whole row and there for its elements alone, of which there may be none? Then nobody
+   asks for a check, as where the op whose index it is runs by itself: no element of its result is made. */
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
+    int64_t least = 1;
+    bool used = false;
+    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
+        if (!cg__uses_index(w, i, indirect)) continue;
+        if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
+        used = true;
+    }
+    return used;
 }
 
 static bool cg__is_access(const ind__writer *w, uint32_t i) {

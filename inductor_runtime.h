@@ -197,7 +197,8 @@ typedef struct ind_launch_desc {
 /* Enqueues the module on the stream and returns. After the first call with given sizes: no allocation (unless the
    workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
-/* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. */
+/* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
+   is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
 /* The sizes that came from the data of the last launch, in the order of ind_module_query_data_size, up to `max` of
    them. Waits for the stream; nothing else ever does, so a launch with such sizes can be captured. Before any launch:
@@ -1780,11 +1781,11 @@ typedef struct rt__host_direct {
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
-/* A pass over the row. once: values that do not depend on R; spread: those of them that values in `loop` use; loop: per
-   element of the row; scan: the scans on the way; reduce: what the pass reduces; part: the PARTs of these. The last
-   stage reduces nothing. */
+/* A pass over the row. once: values that do not depend on R; empty: those of a row without elements; spread: those of
+   them that values in `loop` use; loop: per element of the row; scan: the scans on the way; reduce: what the pass
+   reduces; part: the PARTs of these. The last stage reduces nothing. */
 typedef struct rt__host_stage {
-    rt__host_list once, spread, loop, scan, reduce, part;
+    rt__host_list once, empty, spread, loop, scan, reduce, part;
 } rt__host_stage;
 
 struct rt__host_kernel {
@@ -3376,6 +3377,7 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
+    bool outer;           /* something uses it that is not per element of the row */
     bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
                              per element, or reduced again, so that the scan runs in several passes? */
 } rt__host_facts;
@@ -3425,6 +3427,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
         for (uint32_t k = 0; k < d.num; k++) {
             f[d.source[k]].live = true;
             if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
+            if (!inner) f[d.source[k]].outer = true;
         }
     }
     return IND_OK;
@@ -3462,6 +3465,12 @@ static bool rt__is_filled(const ind_body *b, uint32_t i) {
 
 static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
+}
+
+/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone. */
+static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    const bool for_elements = b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
+    return rt__filter_once(b, f, i, level) && !for_elements;
 }
 
 static bool rt__filter_spread(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
@@ -3514,6 +3523,7 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
     ind_status status = rt__host_make_list(m, b, f, rt__filter_wanted, level, &s->loop);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_scan, level, &s->scan);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_once, level, &s->once);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_empty, level, &s->empty);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_spread, level, &s->spread);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_reduce, level, &s->reduce);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_part, level, &s->part);
@@ -4009,6 +4019,11 @@ static ind_status rt__host_row_pass(const rt__host_task *t, rt__host_worker *w, 
     return IND_OK;
 }
 
+static const rt__host_list *rt__host_once(const rt__host_task *t, uint32_t stage) {
+    const rt__host_stage *s = &t->kernel->stage[stage];
+    return t->reduced ? &s->once : &s->empty;
+}
+
 static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
     const rt__host_kernel *h = t->kernel;
     ind__eval *e = &w->eval;
@@ -4016,7 +4031,7 @@ static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64
     int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
     int lanes = h->full_lanes && width > 0 ? (int)width : 1;
     for (uint32_t s = 0; s < h->num_stages; s++) {
-        ind_status status = rt__host_run_list(e, &h->stage[s].once, lanes);
+        ind_status status = rt__host_run_list(e, rt__host_once(t, s), lanes);
         if (!status) {
             rt__host_spread(e, &h->stage[s].spread);
             status = rt__host_row_pass(t, w, &h->stage[s]);
@@ -4049,7 +4064,7 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
     const rt__host_kernel *h = t->kernel;
     rt__host_lanes(&w->eval, t->var, h->body->rank, t->extent, point, lanes);
     for (uint32_t s = 0; s < h->num_stages; s++) {
-        ind_status status = rt__host_run_list(&w->eval, &h->stage[s].once, lanes);
+        ind_status status = rt__host_run_list(&w->eval, rt__host_once(t, s), lanes);
         if (!status) status = rt__host_block_pass(t, w, &h->stage[s], lanes);
         if (status) return status;
     }
@@ -4306,7 +4321,7 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
     rt__host_point(e, t->var, h->body->rank, t->extent, point);
     int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) {
-        status = rt__host_run_list(e, &h->stage[s].once, h->full_lanes && width > 0 ? (int)width : 1);
+        status = rt__host_run_list(e, rt__host_once(t, s), h->full_lanes && width > 0 ? (int)width : 1);
         if (status) return status;
         rt__host_spread(e, &h->stage[s].spread);
         status = rt__host_scan_pass(t, w, s);

@@ -390,7 +390,7 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "launches"])
+@pytest.mark.parametrize("program", ["tune", "launches", "indices"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
     done. The emulation runs the same programs."""
