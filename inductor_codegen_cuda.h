@@ -140,6 +140,14 @@ typedef struct ind__kernel_arg {
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
+/* How a variant is made in place of what the formulas choose; 0: as they do. */
+typedef struct ind__tuning {
+    int threads;  /* of a block */
+    int way;      /* so far along the ways to make it (otherwise): other registers, blocks on a multiprocessor, or parts
+                     of a row in registers */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
+} ind__tuning;
+
 #define IND__MAX_VARIANTS 2
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
@@ -170,7 +178,8 @@ typedef struct ind__variant {
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
-    int tuned_threads;     /* that were measured to be faster than the formulas' choice; 0: that is taken */
+    ind__tuning tuned;     /* what was measured to be faster than the formulas' choice; 0: that is taken */
+    int way;               /* of the variant that formulas choose first 0, of what is built in its place 1, .. */
     bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
@@ -201,21 +210,22 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns;  /* predicted, of all kernels */
-    int tuned_threads; /* for the variant that is being planned; 0: as the formulas choose */
+    ind_expr time_ns;   /* predicted, of all kernels */
+    ind__tuning tuning; /* for the variant that is being planned */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
-/* Tuning: other numbers of threads for a variant's blocks, of which the others that are chosen follow. */
-#define IND__MAX_TUNED 4
+/* Tuning: other ways to make a variant, of which all else that is chosen follows. */
+#define IND__MAX_TUNED 12
 /* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
-int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]);
-/* The variant of the kernel with so many threads, in *out. Its tuned_threads are 0, and it is the formulas' choice,
-   where it cannot have as many. */
-ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out);
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
+/* The variant of the kernel made so, in *out; as the formulas choose, with nothing in its `tuned`, where it cannot be.
+ */
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
+bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
 /* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
@@ -285,7 +295,7 @@ typedef struct ind__writer {
     bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
+    ind__tuning tuning;             /* in place of the formulas' choice */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     uint64_t prelude;               /* pieces used: bits of the prelude table */
@@ -8702,7 +8712,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .variant = v,
                        .arena = &p->arena,
                        .optimistic = optimistic,
-                       .tuned_threads = p->tuned_threads,
+                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
@@ -8958,11 +8968,11 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
 }
 
 /* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
-static void cg__retune(ind__writer *w, int threads) {
+static bool cg__retune_threads(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
@@ -8971,12 +8981,44 @@ static void cg__retune(ind__writer *w, int threads) {
     case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
     default: break;
     }
-    if (!fits) return;
-    v->threads = v->tuned_threads = threads;
+    if (!fits) return false;
+    v->threads = threads;
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
+    return true;
+}
+
+/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+static bool cg__retune_together(ind__writer *w, int num) {
+    ind__variant *v = w->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+    if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
+        v->per_thread = num * v->vector;
+        return true;
+    }
+    if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
+    v->rows = v->threads / cg__row_threads(w) * num;
+    v->batch = num > 1 ? num : 0;
+    return true;
+}
+
+static void cg__retune(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const ind__tuning t = w->tuning;
+    if (t.threads && cg__retune_threads(w, t.threads)) {
+        v->tuned.threads = t.threads;
+        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+    }
+    if (t.together && cg__retune_together(w, t.together)) {
+        v->tuned.together = t.together;
+        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+    }
+    if (t.way) {
+        v->tuned.way = t.way;
+        cg__why(w, "%s; tuned to that", v->why);
+    }
+    if (!v->tuned.threads && !v->tuned.together) return;
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->per_thread);
-    cg__why(w, "%s; tuned to %d threads", v->why, threads);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
 }
 
 /* Decides and writes the body. */
@@ -8999,7 +9041,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
             cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
-        if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
+        if (!w->part) cg__retune(w);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
@@ -9028,7 +9070,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
-        w.way = way;
+        w.way = v->way = way + p->tuning.way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
@@ -9818,15 +9860,21 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
-/* Half and twice as many, and again: beyond, a block has too little to do, or a multiprocessor too few blocks. */
-int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]) {
-    const bool tunable = v->strategy == IND_STRATEGY_POINTWISE || v->strategy == IND_STRATEGY_ROW_WARP ||
-                         v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
-                         v->strategy == IND_STRATEGY_COLUMN;
-    const int candidate[IND__MAX_TUNED] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
+   All ways that are left to make it, which the build may not have spilled enough to need. */
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
+    const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
+    const bool threads = points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN;
+    const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+    const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
-    for (int i = 0; tunable && i < IND__MAX_TUNED; i++)
-        if (candidate[i] >= 32 && candidate[i] <= 1024) threads[num++] = candidate[i];
+    for (int i = 0; threads && !v->shifted && v->batch < 2 && i < 4; i++)
+        if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
+    for (const ind__variant *way = v->otherwise; way && num < IND__MAX_TUNED; way = way->otherwise)
+        tuning[num++] = (ind__tuning){.way = way->way};
+    for (int n = 1; (warps || together > 1) && !v->shifted && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
+        if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
 }
 
@@ -9836,12 +9884,16 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
            cg__same_exprs(&a->guard, &b->guard, 1);
 }
 
-ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out) {
+bool ind__is_tuned(const ind__variant *v) {
+    return v->tuned.threads || v->tuned.way || v->tuned.together;
+}
+
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
-    p->tuned_threads = threads;
+    p->tuning = tuning;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
-    p->tuned_threads = 0;
-    if (!status && !cg__same_conditions(first, out)) *out = *first;
+    p->tuning = (ind__tuning){0};
+    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
 }
 
