@@ -2,6 +2,7 @@
    numbers of threads, with what stands by for builds that spill, with other numbers of vectors or rows together. Each
    computes what the first choice does, also at sizes that it was not measured at; what ind_tune has found is taken by
    later modules and travels in a kernel pack. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
@@ -32,7 +33,7 @@ static const char *const texts[] = {
     "s)\n  output y\n}\n",
 };
 enum { NUM_TEXTS = sizeof texts / sizeof *texts };
-enum { STAGED = 7 }; /* text */
+enum { BLOCKS = 6, STAGED = 7 }; /* texts */
 /* Sizes to tune at and others; and what each can be made with: other threads, ways, numbers together. */
 enum { THREADS = 1, WAYS = 2, TOGETHER = 4 };
 static const struct {
@@ -182,6 +183,24 @@ static void test_damaged(int text, const char *path, const char *damaged) {
     ind_context_destroy(c);
 }
 
+/* What is found for a kernel that was built in place of one that spills (the emulation says that this one does) is
+   taken, though the plan has the other one first. */
+static void test_replaced(void) {
+    ind_context *c;
+    setenv("IND_EMULATION_SPILLS", "__launch_bounds__(512, 2)", 1);
+    if (ind_context_create(NULL, &c)) return;
+    ind_module *m = compile(c, texts[BLOCKS], IND_DEVICE_CUDA), *again;
+    const ind__variant *v = m ? &m->desc.plan->kernel[0].variant[0] : NULL;
+    ind__tuning candidate[IND__MAX_TUNED];
+    CHECK(v && ind__plan_candidates(v, candidate), "no other way");
+    if (v) keep(m, v, candidate[0]);
+    again = compile(c, texts[BLOCKS], IND_DEVICE_CUDA);
+    CHECK(again && again->desc.plan->kernel[0].variant[0].tuned.threads == candidate[0].threads, "not tuned");
+    CHECK(as_on_host(c, BLOCKS, again), "%s", texts[BLOCKS]);
+    unsetenv("IND_EMULATION_SPILLS");
+    ind_context_destroy(c);
+}
+
 static void test_host(void) {
     ind_context *c;
     ind_instance *n = NULL;
@@ -208,6 +227,7 @@ int main(void) {
     if (gpu) test_tune(0, path);
     if (gpu) test_damaged(0, path, damaged);
     if (gpu) test_tune(STAGED, path);
+    if (gpu) test_replaced();
     if (gpu) test_tune(NUM_TEXTS - 1, path);
     remove(path);
     remove(damaged);
