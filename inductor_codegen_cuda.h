@@ -4735,11 +4735,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
-    for (int s = 0; s < n; s++) {
-        bool any = false;
-        for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__reduces_in(w, i, &sweep[s]);
-        joins += any;
-    }
+    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &sweep[s]);
     return joins;
 }
 
@@ -8409,9 +8405,8 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_column(w);
 }
 
-#define IND__CG_SCAN_WORDS                                                                                             \
-    32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
-        */
+/* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
+#define IND__CG_SCAN_WORDS 32
 
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
@@ -8563,9 +8558,8 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
-#define IND__CG_SCAN_FLIGHT                                                                                            \
-    32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
-           */
+/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
+#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
