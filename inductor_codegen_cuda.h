@@ -4910,10 +4910,24 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
+/* The loads of the row start before all else that only rows need, which may have to wait for memory itself: of a cross
+   entropy, the index that is looked up and checked. What they are addressed by stands before them. */
+static void cg__emit_first_loads(ind__writer *w, const cg__sweep *s) {
+    cg__need_sweep(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) w->needed[i] = cg__starts_here(w, i);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__need_sweep(w, s);
+    cg__emit_loads(w, cg__starts_here);
+}
+
 static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
+    const bool first = s->stage == 0 && !s->second;
+    if (first) cg__emit_sweep_comment(w, s);
+    if (first) cg__emit_first_loads(w, s);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_sweep_comment(w, s);
+    if (!first) cg__emit_sweep_comment(w, s);
     cg__need_sweep(w, s);
     cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
@@ -8194,15 +8208,15 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (int64_t)2 * cg__row_threads(w) / 32 * cg__state_bytes(w) + 16 * cg__num_joins(w);
 }
 
-/* The least cluster whose blocks have room for two rows each, `blocks` of them on a multiprocessor; false: there is
+/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there is
    none. */
-static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks) {
+static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = w->variant;
     int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    v->stages = 2;
+    v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
         int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
         v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
@@ -8261,11 +8275,11 @@ static void cg__choose_held(ind__writer *w) {
    several, blocks of half the part of a row take turns, as many as have the registers. They need twice the cluster,
    though. */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    if (!cg__choose_cluster(w, longest, 512, 1)) return false;
+    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return false;
     const ind__variant one = *w->variant;
     bool turns = w->variant->vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1,
          common = cg__count_held(w).common > 0;
-    if (!turns || !cg__choose_cluster(w, longest, common ? 512 : 256, common ? 2 : 3)) *w->variant = one;
+    if (!turns || !cg__choose_cluster(w, longest, common ? 512 : 256, common ? 2 : 3, 2)) *w->variant = one;
     return true;
 }
 
