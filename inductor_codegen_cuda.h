@@ -4473,7 +4473,8 @@ static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code, "shared_%c%u%s[lane / 32] = %c%u;\n", letter, i, cg__is_parted(w) ? "[turn & 1]" : "", letter, i);
+    ind__textf(&w->code, "shared_%c%u%s[lane / 32] = %c%u;\n", letter, i, cg__is_parted(w) ? "[turn & 1]" : "", letter,
+               i);
 }
 
 static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
@@ -4495,9 +4496,10 @@ static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code,
-               "ind_cluster_send(&shared_%c%u[turn & 1][lane / 32], &barrier[%d][turn & 1], threadIdx.x %% 32, %c%u);\n",
-               letter, i, w->join, letter, i);
+    ind__textf(
+        &w->code,
+        "ind_cluster_send(&shared_%c%u[turn & 1][lane / 32], &barrier[%d][turn & 1], threadIdx.x %% 32, %c%u);\n",
+        letter, i, w->join, letter, i);
 }
 
 /* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
@@ -4510,9 +4512,9 @@ static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     cg__use(w, evenly ? IND__CG_EVEN : IND__CG_JOIN_SHARED);
 }
 
-/* Blocks that stay: each warp leaves its states where all that share the row read them, in every block of a cluster. The
-   barriers of a join are those of even and of odd rows; the phase of each changes every other row. No warp can be two
-   rows ahead of another, whose states it needs in each. */
+/* Blocks that stay: each warp leaves its states where all that share the row read them, in every block of a cluster.
+   The barriers of a join are those of even and of odd rows; the phase of each changes every other row. No warp can be
+   two rows ahead of another, whose states it needs in each. */
 static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = w->variant->cluster;
     if (cluster > 1) {
@@ -4655,8 +4657,11 @@ static bool cg__is_staged(const ind__writer *w, uint32_t i) {
 /* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
    memory; but for what there are no registers for. */
 static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
-    bool staged_rows = w->variant->strategy == IND_STRATEGY_ROW_STAGED;
-    return cg__is_row_load(w, i) && (!staged_rows || w->variant->held > cg__is_staged(w, i));
+    const ind__variant *v = w->variant;
+    if (!cg__is_row_load(w, i)) return false;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
+    const bool full = v->stages == 1 && !v->once && !cg__is_staged(w, i); /* the row has the registers */
+    return v->held > cg__is_staged(w, i) && !full;
 }
 
 /* Is this sweep the first to need the load? */
@@ -4724,8 +4729,9 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
    wait for each other. */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
     int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
-    return cg__string(w, "staged[(%s %% %d * %d + %d + k) * %d + threadIdx.x]", turn, w->variant->stages, words, before,
-                      w->variant->threads);
+    const int threads = w->variant->threads;
+    if (w->variant->stages == 1) return cg__string(w, "staged[(%d + k) * %d + threadIdx.x]", before, threads);
+    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before, threads);
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -4770,12 +4776,11 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
-/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that moves to registers
-   leaves its place to the one that comes `stages` turns later; else the place of the row before is free. */
+/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
+   registers leaves its place to the next one; else that one takes the place of the row before. */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
-    const int ahead = v->held == 2 ? v->stages : v->stages - 1;
     ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
     if (v->cluster > 1) {
         int joins = cg__num_joins(w);
@@ -4789,15 +4794,14 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         ind__textf(&w->code, "const %s first = blockIdx.x, step = gridDim.x;\n", type);
     }
-    for (int s = 0; s < ahead; s++)
-        cg__emit_stage(w, s ? cg__string(w, "(first + %d * step)", s) : "first", cg__string(w, "%d", s));
+    cg__emit_stage(w, "first", "0");
     if (v->once) cg__emit_loads(w, cg__is_common);
     if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", ahead - 1);
-    if (v->held == 2) cg__emit_loads(w, cg__is_staged);
-    ind__textf(&w->code, "const %s next = %s + %d * step;\n", type, name, ahead);
-    cg__emit_stage(w, "next", v->held == 2 ? "turn" : cg__string(w, "(turn + %d)", ahead));
+    ind__textf(&w->code, "ind_cp_async_wait<0>();\n");
+    if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
+    ind__textf(&w->code, "const %s next = %s + step;\n", type, name);
+    cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 /* Other things that several sweeps need are kept as values. */
@@ -8208,8 +8212,8 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (int64_t)2 * cg__row_threads(w) / 32 * cg__state_bytes(w) + 16 * cg__num_joins(w);
 }
 
-/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there is
-   none. */
+/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there
+   is none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = w->variant;
     int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
@@ -8248,7 +8252,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
    otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
    row would be read again from shared memory, which costs least. */
-static void cg__choose_held(ind__writer *w) {
+static bool cg__choose_held(ind__writer *w) {
     static const struct {
         int held;
         bool once;
@@ -8263,11 +8267,16 @@ static void cg__choose_held(ind__writer *w) {
         if (order[o].held == 2 && held < words.staged)
             held = words.staged; /* values take the place of what they are of */
         if (order[o].once) held += words.common;
-        if (held * v->per_thread > room && o < N - 1) continue;
+        if (v->stages == 1 ? order[o].held < 2 || held * v->per_thread > room
+                           : held * v->per_thread > room && o < N - 1)
+            continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
         w->more_ways = seen++ > w->way;
     }
+    if (v->stages > 1) return true;
+    w->more_ways = seen > w->way; /* behind them is the row that is read again for each sweep */
+    return w->more_ways;
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -8275,7 +8284,7 @@ static void cg__choose_held(ind__writer *w) {
    several, blocks of half the part of a row take turns, as many as have the registers. They need twice the cluster,
    though. */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return false;
+    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
     bool turns = w->variant->vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1,
          common = cg__count_held(w).common > 0;
@@ -8290,11 +8299,11 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     if (v->shifted) return false; /* what is copied in the background starts at boundaries */
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->rows = 1;
-    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest)) {
+    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
+        !cg__choose_held(w)) {
         *v = before;
         return false;
     }
-    cg__choose_held(w);
     v->resident = w->target->num_sms * v->blocks_per_sm / v->cluster;
     v->items = cg__p_numel(w);
     v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
@@ -10323,13 +10332,9 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "]}\n");
 }
 
-/* No more blocks than take equally many turns: of 4096 rows on 132 multiprocessors 128 blocks take 32 each, as do some of
-   132, while the others have one less and leave the memory to few of them at the end. */
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    ind_expr turns = ind_expr_ceildiv(v->items, ind_int(c, v->resident));
-    ind_expr rows = ind_expr_ceildiv(v->items, ind_expr_max(turns, ind_int(c, 1)));
-    return ind_expr_mul(rows, ind_int(c, v->cluster));
+    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
