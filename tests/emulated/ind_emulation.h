@@ -333,9 +333,6 @@ IND_EMULATION_FN size_t __cvta_generic_to_shared(const void *address) {
 
 /* ---- >>bits ------------------------------------------------------------------------------------------------------ */
 
-IND_EMULATION_FN void memcpy(void *to, const void *from, unsigned long bytes) {
-    __builtin_memcpy(to, from, bytes);
-}
 IND_EMULATION_FN unsigned __float_as_uint(float x) {
     return ind_emulation::bit_cast<unsigned>(x);
 }
