@@ -2345,12 +2345,11 @@ static bool cg__is_stored_narrow(ind__writer *w, uint32_t from) {
 
 /* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
    most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes. expf takes twice the
-   instructions of all the rest, and rows of narrow elements in shared memory are bound by them: softmax of 65536 bf16
-   840 instead of 1230 a thread, 86 % of a copy instead of 84. */
+   instructions of all the rest, and rows of narrow elements in clusters are bound by them: softmax of 65536 and 262144
+   bf16, 84 and 84 % of a copy with expf, 87 and 88 without. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32 || w->variant->strategy != IND_STRATEGY_ROW_STAGED)
-        return false;
+    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32 || w->variant->cluster < 2) return false;
     for (uint32_t r = 1; r < i; r++)
         if (cg__inst(w, r)->op == IND_LOOP_REDUCE && cg__inst(w, r)->reduction == IND_REDUCE_ONLINE_SOFTMAX &&
             cg__softmax_term(w, r) == i)
@@ -4468,10 +4467,11 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
-        ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
+        if (!cg__warps_meet(w))
+            ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
-        else
+        else if (!cg__warps_meet(w))
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
         if (v->cluster > 1)
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
@@ -4790,6 +4790,33 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
+/* The copies of the vectors at hand, of the row that w->var tells. */
+static void cg__emit_copies(ind__writer *w, const char *turn) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i)) continue;
+        const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
+        w->memory[i] = memory;
+    }
+}
+
+/* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
+   the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
+   93 % of a copy; of 2 to 4 blocks up to 3 % slower). */
+static bool cg__copies_beside(const ind__writer *w) {
+    return w->variant->cluster > 8 && w->variant->stages == 2 && w->domain.rank == 1;
+}
+
+static void cg__emit_copies_beside(ind__writer *w) {
+    const char *row = w->var[0];
+    cg__begin(w, "if (next < %s)", cg__expr_string(w, cg__p_numel(w)));
+    w->var[0] = "next";
+    cg__emit_copies(w, "turn");
+    w->var[0] = row;
+    cg__end(w);
+}
+
 /* Starts the copies of row `row`, if there is one. */
 static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
@@ -4802,13 +4829,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     else
         cg__split_linear(w, row, 0, w->domain.rank);
     int scopes = cg__emit_sweep_loops(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_staged(w, i)) continue;
-        const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
-        w->memory[i] = NULL;
-        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
-        w->memory[i] = memory;
-    }
+    cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
@@ -4854,14 +4875,16 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         ind__textf(&w->code, "const %s first = blockIdx.x, step = gridDim.x;\n", type);
     }
+    const bool beside = cg__copies_beside(w);
     cg__emit_stage(w, "first", "0");
+    if (beside) cg__emit_stage(w, "(first + step)", "1");
     if (v->once) cg__emit_loads(w, cg__is_common);
     if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
-    ind__textf(&w->code, "ind_cp_async_wait<0>();\n");
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
-    ind__textf(&w->code, "const %s next = %s + step;\n", type, name);
-    cg__emit_stage(w, "next", "(turn + 1)");
+    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, name, beside ? "2 * " : "");
+    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
     if (v->once) cg__emit_keeps(w);
 }
 
@@ -5074,7 +5097,10 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_states(w, s);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
+    const bool beside = s->stores && cg__copies_beside(w);
+    if (beside) cg__emit_copies_beside(w);
     while (scopes--) cg__end(w);
+    if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->shifted) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
@@ -8358,12 +8384,12 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
     return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
-/* Of a block's shared memory beside the rows: states of even and of odd rows, of the block's warps and of those that it
-   is sent, and barriers. */
+/* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
+   barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int sent = v->cluster == 1 ? 0 : cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->cluster;
-    return (int64_t)2 * (v->threads / 32 + sent) * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    const int states = cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->threads / 32 + v->cluster;
+    return (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
 }
 
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there
@@ -8481,13 +8507,27 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
+/* The most threads of a block that walks along a row. Where chunks are joined, of one pass, a warp's states cost as
+   much to join as many elements, so blocks have half as many warps if there are two rows for each of the four blocks
+   that run side by side by 64 registers a thread (cross entropy of 32768 bf16: 73 % of a copy with 512 threads, 93 with
+   256).
+ */
+static int cg__most_walking(ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), sms = w->target->num_sms;
+    bool chunks = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        chunks |= cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i));
+    if (rows < 2 * sms) return 1024;
+    return chunks && rows >= 8 * sms && cg__looped_sweeps(w) == 1 ? 256 : 512;
+}
+
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t length = ind_hint(cg__r_numel(w)), rows = ind_hint(cg__p_numel(w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, rows < 2 * w->target->num_sms ? 1024 : 512);
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walking(w));
     if (rows < w->target->num_sms)
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
