@@ -166,7 +166,8 @@ typedef struct ind__variant {
     int per_thread;    /* elements of a row (or of P) that a thread holds */
     /* ROW_STAGED. Blocks, or clusters of them that share a row, stay and take row after row. A row moves to registers
        when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every sweep reads shared
-       memory. */
+       memory. It has two places there (stages), its own and that of the next one; or but one, which it leaves when it
+       moves to registers. */
     int cluster, held;
     bool once;      /* what all rows use is loaded before the first of a block, into registers */
     int resident;   /* rows in work at once .. */
@@ -1058,6 +1059,14 @@ typedef struct ind__writer {
       "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
+    X(KEEP, IND__CG_NEEDS(IND__CG_VEC),                                                                                \
+      "// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.\n" \
+      "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n"                 \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < (int)sizeof x / 4; i++) asm volatile(\"\" : \"+r\"(reinterpret_cast<unsigned *>(&x)[i]));\n" \
+      "#endif\n"                                                                                                       \
+      "}\n")                                                                                                           \
     X(LDMATRIX, 0,                                                                                                     \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "static IND_INLINE void ind_ldmatrix_x4(unsigned (&r)[4], const void *smem) {\n"                                 \
@@ -2337,12 +2346,44 @@ static void cg__call(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, ");\n");
 }
 
+static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
+
+/* Is all that is stored of the value rounded to 16 bits? */
+static bool cg__is_stored_narrow(ind__writer *w, uint32_t from) {
+    uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    if (!reached) return false;
+    memset(reached, 0, w->body->num_inst);
+    reached[from] = 1;
+    for (uint32_t i = from + 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        for (int k = 0; k < IND__MAX_ARGS; k++) reached[i] |= inst->arg[k] && reached[inst->arg[k]];
+        if (!reached[i] || inst->op != IND_LOOP_STORE) continue;
+        const ind_dtype memory = cg__memory_dtype(w, i);
+        if (memory != IND_F16 && memory != IND_BF16) return false;
+    }
+    return true;
+}
+
+/* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
+   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes. expf takes twice the
+   instructions of all the rest, and rows of narrow elements in clusters are bound by them: softmax of 65536 and 262144
+   bf16, 84 and 84 % of a copy with expf, 87 and 88 without. */
+static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32 || w->variant->cluster < 2) return false;
+    for (uint32_t r = 1; r < i; r++)
+        if (cg__inst(w, r)->op == IND_LOOP_REDUCE && cg__inst(w, r)->reduction == IND_REDUCE_ONLINE_SOFTMAX &&
+            cg__softmax_term(w, r) == i)
+            return cg__is_stored_narrow(w, i);
+    return false;
+}
+
 /* Ops of the spelling table. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
     ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
-    const char *s = cg__spell((ind_loop_op)inst->op, type);
+    const char *s = cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__spell((ind_loop_op)inst->op, type);
     if (!s) {
         ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
                   ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
@@ -2367,6 +2408,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
                   {"ind_bessel_ie", IND__CG_BESSEL_IE},
                   {"ind_bessel_jy", IND__CG_BESSEL_JY},
                   {"ind_zeta", IND__CG_ZETA},
+                  {"ind_exp2", IND__CG_EXP_BELOW},
                   {"ind_igamma", IND__CG_IGAMMA}};
     for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
         if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
@@ -4458,6 +4500,16 @@ static const char *cg__part_of(const ind__writer *w) {
     return cg__is_parted(w) ? "[turn & 1]" : "";
 }
 
+#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
+
+/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
+   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
+   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
+   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). */
+static bool cg__warps_meet(const ind__writer *w) {
+    return w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
+}
+
 static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
     if (!cg__shares_states(w)) return;
     const ind__variant *v = w->variant;
@@ -4465,14 +4517,15 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
-        ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
+        if (!cg__warps_meet(w))
+            ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
-        else
+        else if (!cg__warps_meet(w))
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
         if (v->cluster > 1)
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
-                       letter, i, v->cluster);
+                       letter, i, cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->cluster);
         cg__use(w, cg__states[r].piece);
     }
 }
@@ -4544,11 +4597,46 @@ static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     w->join++;
 }
 
+static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(
+        &w->code,
+        "ind_cluster_send(&cluster_%c%u[turn & 1][lane / 32], &barrier[%d][turn & 1], threadIdx.x %% 32, %c%u);\n",
+        letter, i, w->join, letter, i);
+}
+
+/* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
+static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
+    const int warps = cg__row_threads(w) / 32, lanes = warps < 32 ? warps : 32;
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u[turn & 1][threadIdx.x %% %d]);\n", letter, i,
+               warps / lanes, lanes, letter, i, lanes);
+    ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
+    cg__use(w, IND__CG_JOIN_SHARED);
+}
+
+/* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
+static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
+    cg__use(w, IND__CG_CLUSTER);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join,
+               cg__row_threads(w) / 32);
+    cg__each_state(w, s, cg__state_size);
+    ind__textf(&w->code, "));\n");
+    cg__begin(w, "if (threadIdx.x %% 32 < %d)", w->variant->cluster);
+    cg__each_state(w, s, cg__warp_to_cluster_line);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    cg__each_state(w, s, cg__from_warps_line);
+    w->join++;
+}
+
 static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
     if (!cg__reduces_any(w, s)) return;
     if (!column) cg__each_state(w, s, cg__join_lanes_line);
     if (!cg__shares_states(w)) return;
+    if (cg__warps_meet(w)) {
+        cg__emit_warps_join(w, s);
+        return;
+    }
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
     cg__each_state(w, s, column ? cg__column_to_shared_line : cg__warp_to_shared_line);
     if (!column) cg__end(w);
@@ -4592,13 +4680,19 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
 
 /* ---- one sweep */
 
-/* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way. */
+/* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way; where a
+   chunk is joined before the next one, as that takes a while, 64 (cross entropy of 65536 bf16: 79 and 87 % of a copy).
+ */
 static int cg__unroll_steps(const ind__writer *w) {
-    int bytes = 0, steps = 8;
+    int bytes = 0, steps = 8, under_way = 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    while (steps > 2 && steps * bytes > 32) steps /= 2;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__inst(w, i)->op == IND_LOOP_REDUCE &&
+            cg__two_step(cg__inst(w, i)))
+            under_way = 64;
+    while (steps > 2 && steps * bytes > under_way) steps /= 2;
     return steps;
 }
 
@@ -4669,8 +4763,11 @@ static bool cg__is_staged(const ind__writer *w, uint32_t i) {
 /* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
    memory; but for what there are no registers for. */
 static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
-    bool staged_rows = w->variant->strategy == IND_STRATEGY_ROW_STAGED;
-    return cg__is_row_load(w, i) && (!staged_rows || w->variant->held > cg__is_staged(w, i));
+    const ind__variant *v = w->variant;
+    if (!cg__is_row_load(w, i)) return false;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
+    const bool full = v->stages == 1 && !v->once && !cg__is_staged(w, i); /* the row has the registers */
+    return v->held > cg__is_staged(w, i) && !full;
 }
 
 /* Is this sweep the first to need the load? */
@@ -4764,13 +4861,42 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
    wait for each other. */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
     int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
-    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before,
-                      w->variant->threads);
+    const int threads = w->variant->threads;
+    if (w->variant->stages == 1) return cg__string(w, "staged[(%d + k) * %d + threadIdx.x]", before, threads);
+    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before, threads);
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
     return cg__string(w, "reinterpret_cast<const %s &>(%s)", cg__types[cg__memory_dtype(w, i)].memory,
                       cg__staged_place(w, i, "turn"));
+}
+
+/* The copies of the vectors at hand, of the row that w->var tells. */
+static void cg__emit_copies(ind__writer *w, const char *turn) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i)) continue;
+        const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
+        w->memory[i] = NULL;
+        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
+        w->memory[i] = memory;
+    }
+}
+
+/* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
+   the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
+   93 % of a copy; of 2 to 4 blocks up to 3 % slower). */
+static bool cg__copies_beside(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    return v->cluster > 8 && v->stages == 2 && !v->shifted && w->domain.rank == 1;
+}
+
+static void cg__emit_copies_beside(ind__writer *w) {
+    const char *row = w->var[0];
+    cg__begin(w, "if (next < %s)", cg__expr_string(w, cg__p_numel(w)));
+    w->var[0] = "next";
+    cg__emit_copies(w, "turn");
+    w->var[0] = row;
+    cg__end(w);
 }
 
 /* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
@@ -4853,9 +4979,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__name_rows(w, row);
     if (w->variant->shifted) cg__load_next_edges(w);
     int scopes = cg__emit_sweep_loops(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_staged(w, i))
-            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
+    cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
     cg__end(w);
     ind__textf(&w->code, "ind_cp_async_commit();\n");
@@ -4871,10 +4995,49 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
-/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. */
+/* What all rows use, of narrow types. */
+static void cg__emit_keeps(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
+        cg__use(w, IND__CG_KEEP);
+        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+    }
+}
+
+/* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
+static void cg__emit_first_common(ind__writer *w) {
+    if (!w->variant->once) return;
+    if (!w->variant->shifted) {
+        cg__emit_loads(w, cg__is_common);
+        return;
+    }
+    cg__declare_loads(w, cg__is_common);
+    ind__textf(&w->code, "int held_head = -1;\n");
+}
+
+/* Opens the loop over the rows, up to where the copies of the next one have been started. */
+static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
+    const ind__variant *v = w->variant;
+    const bool orders = cg__orders_rows(w);
+    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    if (orders)
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+                  type, name, name, name);
+    else
+        cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    if (v->shifted) cg__name_rows(w, name);
+    if (v->shifted) cg__use_next_edges(w);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
+    if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
+    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
+    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
+}
+
+/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
+   registers leaves its place to the next one; else that one takes the place of the row before. */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
-    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    const char *type = cg__int(w);
     ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
     if (v->cluster > 1) {
         int joins = cg__num_joins(w);
@@ -4890,25 +5053,14 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     else
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
+    const bool beside = cg__copies_beside(w);
     if (v->shifted) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
-    if (v->once && v->shifted) {
-        cg__declare_loads(w, cg__is_common);
-        ind__textf(&w->code, "int held_head = -1;\n");
-    } else if (v->once) {
-        cg__emit_loads(w, cg__is_common);
-    }
+    if (beside) cg__emit_stage(w, "(first + step)", "1");
+    cg__emit_first_common(w);
     if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
-    const char *place = cg__orders_rows(w) ? "place" : name;
-    if (cg__orders_rows(w))
-        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
-                  type, name, name, name);
-    else
-        cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
-    if (v->shifted) cg__name_rows(w, name);
-    if (v->shifted) cg__use_next_edges(w);
-    ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, place);
-    cg__emit_stage(w, "next", "(turn + 1)");
+    cg__begin_turn(w, name, beside);
+    if (v->once) cg__emit_keeps(w);
 }
 
 /* Other things that several sweeps need are kept as values. */
@@ -5106,16 +5258,33 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
+/* The loads of the row start before all else that only rows need, which may have to wait for memory itself: of a cross
+   entropy, the index that is looked up and checked. What they are addressed by stands before them. */
+static void cg__emit_first_loads(ind__writer *w, const cg__sweep *s) {
+    cg__need_sweep(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) w->needed[i] = cg__starts_here(w, i);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__need_sweep(w, s);
+    cg__emit_loads(w, cg__starts_here);
+}
+
 static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
+    const bool first = s->stage == 0 && !s->second;
+    if (first) cg__emit_sweep_comment(w, s);
+    if (first) cg__emit_first_loads(w, s);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
-    cg__emit_sweep_comment(w, s);
+    if (!first) cg__emit_sweep_comment(w, s);
     cg__need_sweep(w, s);
     cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
+    const bool beside = s->stores && cg__copies_beside(w);
+    if (beside) cg__emit_copies_beside(w);
     while (scopes--) cg__end(w);
+    if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->shifted) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
@@ -8321,14 +8490,14 @@ static bool cg__gathers_rows(const ind__writer *w) {
     return false;
 }
 
-/* Would a loop over the row read it once, too? */
-static bool cg__loops_once(ind__writer *w) {
+/* Sweeps that a block makes over memory if it does not keep the row. */
+static int cg__looped_sweeps(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    const ind_strategy strategy = w->variant->strategy;
+    ind_strategy s = w->variant->strategy;
     w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
-    const int sweeps = cg__sweeps(w, sweep);
-    w->variant->strategy = strategy;
-    return sweeps == 1;
+    int n = cg__sweeps(w, sweep);
+    w->variant->strategy = s;
+    return n;
 }
 
 /* Registers for a thread's part of a row that is reduced and nothing else: what it loads and the rest of a kernel, in
@@ -8361,7 +8530,8 @@ static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) return cg__wish_shifted_blocks(w);
     if (w->part || w->kernel->run || (v->threads < 256 && !cg__gathers_rows(w))) return true;
-    const bool reduces = cg__loops_once(w), may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const bool reduces = cg__looped_sweeps(w) == 1,
+               may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
     const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
@@ -8400,7 +8570,6 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     return false;
 }
 
-#define IND__CG_STAGED_STATES    2048 /* bytes of shared memory that states and barriers may take beside the rows */
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
 #define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
@@ -8419,33 +8588,32 @@ static bool cg__can_stage(const ind__writer *w) {
     return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
 }
 
-/* Sweeps that a block makes over memory if it does not keep the row. */
-static int cg__looped_sweeps(ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    ind_strategy s = w->variant->strategy;
-    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
-    int n = cg__sweeps(w, sweep);
-    w->variant->strategy = s;
-    return n;
-}
-
 static int64_t cg__staged_bytes(const ind__writer *w) {
-    return (int64_t)2 * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+    return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
-/* The least cluster whose blocks have room for two rows each, `blocks` of them on a multiprocessor; false: there is
-   none. */
-static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks) {
+/* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
+   barriers. */
+static int64_t cg__joined_bytes(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int states = cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->threads / 32 + v->cluster;
+    return (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+}
+
+/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there
+   is none. */
+static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = w->variant;
     int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     v->threads = threads;
     v->blocks_per_sm = blocks;
+    v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
         int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
         const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
         v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
-        if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
+        if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room) return true;
     }
     return false;
 }
@@ -8473,7 +8641,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
    otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
    row would be read again from shared memory, which costs least. */
-static void cg__choose_held(ind__writer *w) {
+static bool cg__choose_held(ind__writer *w) {
     static const struct {
         int held;
         bool once;
@@ -8489,24 +8657,28 @@ static void cg__choose_held(ind__writer *w) {
         if (order[o].held == 2 && held < words.staged)
             held = words.staged; /* values take the place of what they are of */
         if (order[o].once) held += words.common;
-        if (held * v->per_thread > room && o < N - 1) continue;
+        if (v->stages == 1 ? order[o].held < 2 || held * v->per_thread > room
+                           : held * v->per_thread > room && o < N - 1)
+            continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
         w->more_ways = seen++ > w->way;
     }
+    if (v->stages > 1) return true;
+    w->more_ways = seen > w->way; /* behind them is the row that is read again for each sweep */
+    return w->more_ways;
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
-   several, blocks of half the part of a row take turns, as many as have the registers. They need twice the cluster,
-   though. */
+   several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
+   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    if (!cg__choose_cluster(w, longest, 512, 1)) return false;
+    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
-    const bool shifted = w->variant->shifted, common = cg__count_held(w).common > 0;
-    bool turns = (w->variant->vector > 4 || shifted) && one.cluster > 1 && cg__num_joins(w) > 1;
-    const int threads = common && !shifted ? 512 : 256, blocks = common || shifted ? 2 : 3;
-    if (!turns || !cg__choose_cluster(w, longest, threads, blocks)) *w->variant = one;
+    const bool shifted = one.shifted, common = cg__count_held(w).common > 0;
+    const bool turns = (shifted || (one.vector > 4 && !common)) && one.cluster > 1 && cg__num_joins(w) > 1;
+    if (!turns || !cg__choose_cluster(w, longest, 256, shifted ? 2 : 3, 2)) *w->variant = one;
     return true;
 }
 
@@ -8517,11 +8689,11 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest)) {
+    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
+        !cg__choose_held(w)) {
         *v = before;
         return false;
     }
-    cg__choose_held(w);
     v->resident = w->target->num_sms * v->blocks_per_sm / v->cluster;
     v->items = cg__p_numel(w);
     v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
@@ -8562,13 +8734,27 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
+/* The most threads of a block that walks along a row. Where chunks are joined, of one pass, a warp's states cost as
+   much to join as many elements, so blocks have half as many warps if there are two rows for each of the four blocks
+   that run side by side by 64 registers a thread (cross entropy of 32768 bf16: 73 % of a copy with 512 threads, 93 with
+   256).
+ */
+static int cg__most_walking(ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), sms = w->target->num_sms;
+    bool chunks = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        chunks |= cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i));
+    if (rows < 2 * sms) return 1024;
+    return chunks && rows >= 8 * sms && cg__looped_sweeps(w) == 1 ? 256 : 512;
+}
+
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t length = ind_hint(cg__r_numel(w)), rows = ind_hint(cg__p_numel(w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, rows < 2 * w->target->num_sms ? 1024 : 512);
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walking(w));
     if (rows < w->target->num_sms)
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
@@ -10380,6 +10566,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if (staged && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster || v->resident < 1))
         return "no cluster of the target";
+    if (staged && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const bool combo = v->strategy == IND_STRATEGY_COMBO;

@@ -12,17 +12,19 @@ sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from test_numerics import Library  # noqa: E402
 
 IND_STAGE_PLAN = 4
-ROWS, LENGTH = 5, 40008  # the last part of a row is shorter than what the threads copy at once
+ROWS, LENGTH, ALONE = 5, 40008, 81928  # the last part of a row is shorter than what the threads copy at once; no place for two rows
 GRAPH = """graph staged {
   size B in [1, 4096] hint 1000
   input x : bf16[B, 40008]
   const w : bf16[40008]
-  input z : f32[B, 2, 20008]
+  input z : f32[B, 2, 20480]
   p = softmax(x, dim=-1)
   n = layer_norm(x, w, normalized_shape=[40008])
   t = transpose(z, dim0=0, dim1=1)
-  m = layer_norm(t, normalized_shape=[20008])
-  output p, n, m
+  m = layer_norm(t, normalized_shape=[20480])
+  input y : bf16[B, 81928]
+  q = rms_norm(y, normalized_shape=[81928], eps=1e-6)
+  output p, n, m, q
 }
 """
 
@@ -50,12 +52,15 @@ def test_staged_rows(device, monkeypatch, order):
     assert "grid Min(2, B) x 1 x 1" in plan and "grid 2 x 1 x 1" in plan, plan
     random = np.random.default_rng(1)
     x, w = to_bf16(2 + 3 * random.standard_normal((ROWS, LENGTH))), to_bf16(random.standard_normal(LENGTH))
-    z = random.standard_normal((ROWS, 2, 20008)).astype(np.float32)
-    p, n, m = np.empty_like(x), np.empty_like(x), np.empty((2, ROWS, 20008), np.float32)
-    assert library.run(module, {"x": x, "w": w, "z": z, "p": p, "n": n, "m": m}, {"B": ROWS}) == 0, library.error()
+    z = random.standard_normal((ROWS, 2, 20480)).astype(np.float32)
+    y = to_bf16(random.standard_normal((ROWS, ALONE)))
+    p, n, m, q = np.empty_like(x), np.empty_like(x), np.empty((2, ROWS, 20480), np.float32), np.empty_like(y)
+    arrays = {"x": x, "w": w, "z": z, "y": y, "p": p, "n": n, "m": m, "q": q}
+    assert library.run(module, arrays, {"B": ROWS}) == 0, library.error()
     v = from_bf16(x)
     e = np.exp(v - v.max(-1, keepdims=True))
-    for got, want in ((p, e / e.sum(-1, keepdims=True)), (n, (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-5) * from_bf16(w))):
+    u = from_bf16(y)
+    for got, want in ((q, u / np.sqrt((u * u).mean(-1, keepdims=True) + 1e-6)), (p, e / e.sum(-1, keepdims=True)), (n, (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-5) * from_bf16(w))):
         assert (np.abs(from_bf16(got) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
     t = np.swapaxes(z, 0, 1).astype(np.float64)
     assert np.abs(m - (t - t.mean(-1, keepdims=True)) / np.sqrt(t.var(-1, keepdims=True) + 1e-5)).max() < 1e-5

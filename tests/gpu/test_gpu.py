@@ -68,6 +68,18 @@ GRAPHS = {
   m = layer_norm(y, v, normalized_shape=[65539])
   output s, n, m
 }""",
+    "rows_of_large_clusters": """graph rows_of_large_clusters {
+  size B in [1, 4096] hint 2048
+  input x : f16[B, 131072]
+  input w : f16[131072]
+  input b : f16[131072]
+  input y : bf16[B, 262144]
+  input z : f32[B, 524288]
+  n = layer_norm(x, w, b, normalized_shape=[131072])
+  p = softmax(y, dim=-1)
+  q = softmax(z, dim=-1)
+  output n, p, q
+}""",
     "short_rows": """graph short_rows {
   size B in [1, 2147483647] hint 1000000
   input x : f32[B, 12]
@@ -341,7 +353,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_clusters": ["B=70"], "rows_of_large_clusters": ["B=40"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
