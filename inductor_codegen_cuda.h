@@ -4543,13 +4543,18 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
+/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
+    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+}
+
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
     if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)))) return false;
-    if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
+    if (cg__is_broadcast(w, i)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
     return w->vector[i] == w->variant->vector;
@@ -8063,7 +8068,8 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
-/* Is every load that varies along the row and from row to row copied by cp.async? */
+/* Is every load that varies along the row and from row to row copied by cp.async? What a vector takes one element of is
+   read where it is used: with that, few bytes go past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8071,8 +8077,8 @@ static bool cg__can_stage(const ind__writer *w) {
         if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
         bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
-        if (!cg__is_staged(w, i)) return false;
-        any = true;
+        if (!cg__is_staged(w, i) && !cg__is_broadcast(w, i)) return false;
+        any |= cg__is_staged(w, i);
     }
     return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
 }
