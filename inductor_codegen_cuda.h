@@ -4337,10 +4337,15 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
 
 /* ---- from the states of the threads to that of the row */
 
+/* Do the blocks of a cluster share a row? */
+static bool cg__has_cluster(const ind__writer *w) {
+    return w->variant->cluster > 1;
+}
+
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    if (v->strategy == IND_STRATEGY_ROW_STAGED) return v->threads * v->cluster;
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
@@ -4371,9 +4376,11 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
         else
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
-        if (v->cluster > 1)
-            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
-                       letter, i, v->cluster);
+        if (cg__has_cluster(w)) {
+            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
+                       i);
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->cluster);
+        }
         cg__use(w, cg__states[r].piece);
     }
 }
@@ -4395,7 +4402,7 @@ static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
-    const char *lane = w->variant->cluster > 1 ? "threadIdx.x" : "lane";
+    const char *lane = cg__has_cluster(w) ? "threadIdx.x" : "lane";
     ind__textf(&w->code, "shared_%c%u%s[%s / 32] = %c%u;\n", letter, i, cg__part_of(w), lane, letter, i);
 }
 
@@ -4415,32 +4422,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code,
-               "ind_cluster_send(&cluster_%c%u[turn & 1][block], &barrier[%d][turn & 1], threadIdx.x, %c%u);\n", letter,
-               i, w->join, letter, i);
+    const char *part = cg__part_of(w);
+    ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
+               part, w->join, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u[turn & 1]);\n", letter, i, w->variant->cluster,
-               letter, i);
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
+               cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, " + sizeof %c%u", letter, i);
 }
 
-/* The barriers of a join are those of even and of odd rows; the phase of each changes every other row. No block can be
-   two rows ahead of another, whose states it needs in each. */
+/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
+   row. No block can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = w->variant->cluster;
+    const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
     cg__each_state(w, s, cg__to_cluster_line);
     cg__end(w);
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, part,
+               cg__is_parted(w) ? "turn >> 1 & 1" : "0");
     cg__each_state(w, s, cg__from_cluster_line);
     w->join++;
 }
@@ -4455,7 +4464,7 @@ static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (w->variant->cluster > 1) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -4681,17 +4690,24 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
+/* Barriers for the joins, and the thread's place in the cluster. */
+static void cg__begin_cluster(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int joins = cg__num_joins(w);
+    const bool parted = cg__is_parted(w);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
+               v->threads);
+}
+
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
-    if (v->cluster > 1) {
-        int joins = cg__num_joins(w);
-        ind__textf(&w->code, "__shared__ unsigned long long barrier[%d][2];\n", joins);
-        ind__textf(&w->code, "ind_cluster_begin(barrier[0], %d);\n", 2 * joins);
-        ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
-                   v->threads);
+    if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     } else {
@@ -4700,7 +4716,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     }
     cg__emit_stage(w, "first", "0");
     if (v->once) cg__emit_loads(w, cg__is_common);
-    if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
+    if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
     cg__emit_stage(w, "next", "(turn + 1)");
@@ -5028,6 +5044,10 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
+    } else if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
+        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
@@ -8207,6 +8227,36 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
+/* Of the L2, for rows that are read again: policy.l2_bytes says why so many. */
+#define IND__CG_L2_BYTES (32 << 20)
+
+/* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
+   read what it stores over. */
+static bool cg__can_cluster(const ind__writer *w) {
+    if (w->part || w->kernel->run || w->target->max_cluster < 2 || !w->domain.rrank) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+            return false;
+    return cg__num_joins(w) > 0;
+}
+
+/* Blocks that share a looped row: the fewest with which rows fill the machine, and those that are walked along at a
+   time stay in the L2 until the next sweep reads them. None has less than SPLIT_BYTES of the row. */
+static int cg__looped_cluster(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const double rows = (double)ind_hint(cg__p_numel(w));
+    const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
+    const double blocks = (double)w->target->num_sms * IND__CG_SM_THREADS / v->threads;
+    int n = 1;
+    if (!cg__can_cluster(w)) return 1;
+    while (2 * n <= w->target->max_cluster && bytes / (2 * n) >= IND__CG_SPLIT_BYTES) {
+        const double at_once = rows * n < blocks ? rows : blocks / n;
+        if (rows * n >= blocks && at_once * bytes <= IND__CG_L2_BYTES) break;
+        n *= 2;
+    }
+    return n;
+}
+
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t length = ind_hint(cg__r_numel(w)), rows = ind_hint(cg__p_numel(w));
@@ -8218,6 +8268,10 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
+    v->cluster = cg__looped_cluster(w);
+    if (v->cluster > 1)
+        cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together",
+                v->cluster);
 }
 
 /* ---- rows, or columns, that several blocks share */
@@ -8329,6 +8383,8 @@ static void cg__choose_row(ind__writer *w) {
     if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(w->context, v->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -8747,7 +8803,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (w->variant->cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
@@ -9956,8 +10012,9 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
-    if (staged && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster || v->resident < 1))
+    if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
+    if (staged && v->resident < 1) return "blocks that stay, and no row in work";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const bool combo = v->strategy == IND_STRATEGY_COMBO;

@@ -4976,7 +4976,7 @@ static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *fu
     const rt__runtime *r = m->executable->runtime;
     int64_t lo, shared;
     int clusters = 0;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || v->cluster == 1) return IND_OK;
+    if (v->cluster < 2) return IND_OK;
     ind_expr_bounds(v->shared_bytes, &lo, &shared);
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
                                       .value.cluster = {(unsigned)v->cluster, 1, 1}};
@@ -4994,6 +4994,7 @@ static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *fu
         status = ind__fail(m->context, IND_NOT_SUPPORTED,
                            "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
     if (status) return status;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED) return IND_OK;
     v->resident = clusters;
     v->grid[0] = ind__staged_grid(v);
     return IND_OK;
