@@ -178,9 +178,11 @@ typedef struct ind__variant {
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
-    /* Built in its place if its build needs local memory, and this one's less; or NULL. */
+    /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
+       the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
+    int crowded; /* blocks of the cluster in whose place this one is, as the device has none for it; 0: it is the first */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -283,6 +285,7 @@ typedef struct ind__writer {
     bool optimistic;                /* variant 0: likely conditions may become guards */
     int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
     bool more_ways;                 /* there is another way behind this one */
+    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
@@ -926,6 +929,7 @@ typedef struct ind__writer {
     X(CLUSTER, 0,                                                                                                      \
       "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
       "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n"        \
+      "#ifndef IND_EMULATION\n"                                                                                        \
       "static IND_INLINE unsigned ind_shared_address(const void *p) {\n"                                               \
       "    return (unsigned)__cvta_generic_to_shared(p);\n"                                                            \
       "}\n"                                                                                                            \
@@ -962,7 +966,8 @@ typedef struct ind__writer {
       "                     \"selp.u32 %0, 1, 0, p;\\n\"\n"                                                            \
       "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n"  \
       "    while (!done);\n"                                                                                           \
-      "}\n")                                                                                                           \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(CP_ASYNC, 0,                                                                                                     \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n"         \
@@ -8125,7 +8130,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
+    for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
         int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
         v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
         if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
@@ -8233,7 +8238,7 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
 static bool cg__can_cluster(const ind__writer *w) {
-    if (w->part || w->kernel->run || w->target->max_cluster < 2 || !w->domain.rrank) return false;
+    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
             return false;
@@ -8249,7 +8254,7 @@ static int cg__looped_cluster(const ind__writer *w) {
     const double blocks = (double)w->target->num_sms * IND__CG_SM_THREADS / v->threads;
     int n = 1;
     if (!cg__can_cluster(w)) return 1;
-    while (2 * n <= w->target->max_cluster && bytes / (2 * n) >= IND__CG_SPLIT_BYTES) {
+    while (2 * n <= w->max_cluster && bytes / (2 * n) >= IND__CG_SPLIT_BYTES) {
         const double at_once = rows * n < blocks ? rows : blocks / n;
         if (rows * n >= blocks && at_once * bytes <= IND__CG_L2_BYTES) break;
         n *= 2;
@@ -8725,6 +8730,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
+                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
@@ -9049,8 +9055,8 @@ static bool cg__sizes_fit(ind__writer *w) {
     return true;
 }
 
-/* One way to make the variant; *more: there is another one. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way,
+/* One way to make the variant, with clusters or (alone) without; *more: there is another one. */
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way, bool alone,
                                bool *more) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
@@ -9058,6 +9064,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
         w.way = way;
+        if (alone) w.max_cluster = 1;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
@@ -9069,9 +9076,15 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
 }
 
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+    bool alone = false, tried = false; /* to do without clusters */
     for (int way = 0;; way++, v = v->otherwise) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, optimistic, way, &more);
+        ind_status status = cg__plan_way(p, k, v, optimistic, way, alone, &more);
+        tried |= v->cluster < 2;
+        if (!more && v->cluster > 1) {
+            alone = more = true;
+            if (!tried) way = -1;
+        }
         if (status || !more) return status;
         v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
         if (!v->otherwise) return IND_OUT_OF_MEMORY;
@@ -10011,6 +10024,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
+    if (v->cluster > 1 && !way) return "no way to do without a cluster";
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
@@ -10104,8 +10118,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
     cg__print_args(t, p, v);
     if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
-    for (const ind__variant *way = v->otherwise; way; way = way->otherwise)
-        ind__textf(t, "if it spills, %s: %s\n", ind__strategy_text(way->strategy), way->why);
+    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+        ind__textf(t, "if it spills%s, %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+                   ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
 
@@ -10191,8 +10208,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         t,
         ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"otherwise\": ", v->index_bits, v->cluster,
-               v->spilled);
+    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
+               v->cluster, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
     else

@@ -4970,13 +4970,10 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     return IND_OK;
 }
 
-/* The device says how many of the clusters of a persistent grid it runs at once: those that find no place in a group of
-   multiprocessors (GPC) would only start when others have done all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *function) {
+/* How many clusters of the variant the device runs at once. */
+static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, void *function, int *clusters) {
     const rt__runtime *r = m->executable->runtime;
     int64_t lo, shared;
-    int clusters = 0;
-    if (v->cluster < 2) return IND_OK;
     ind_expr_bounds(v->shared_bytes, &lo, &shared);
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
                                       .value.cluster = {(unsigned)v->cluster, 1, 1}};
@@ -4989,12 +4986,17 @@ static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *fu
     if (v->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
     if (!status) status = rt__cuda_ask_shared(m, v, function);
-    if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (&clusters, function, &launch));
-    if (!status && clusters < 1)
-        status = ind__fail(m->context, IND_NOT_SUPPORTED,
-                           "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
-    if (status) return status;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED) return IND_OK;
+    if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
+    return status;
+}
+
+/* A persistent grid has as many clusters as the device runs at once: those that find no place in a group of
+   multiprocessors (GPC) would only start when others have done all their rows. */
+static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *function) {
+    int clusters = 0;
+    if (v->cluster < 2) return IND_OK;
+    ind_status status = rt__cuda_count_clusters(m, v, function, &clusters);
+    if (status || v->strategy != IND_STRATEGY_ROW_STAGED) return status;
     v->resident = clusters;
     v->grid[0] = ind__staged_grid(v);
     return IND_OK;
@@ -5159,6 +5161,63 @@ static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     r->device_ms = r->library_ms = 0;
 }
 
+static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                    uint32_t num) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < num && !status; i++) status = rt__cuda_load_or_compile(m, entry[i], variant[i]);
+    return status;
+}
+
+/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer than
+   a cluster has blocks) becomes the first of its ways that needs none. */
+static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
+    const ind__variant *way = v;
+    int clusters = 0;
+    if (v->cluster < 2) return IND_OK;
+    ind_status status = rt__cuda_count_clusters(m, v, function, &clusters);
+    if (status || clusters > 0) return status;
+    while (way && way->cluster > 1) way = way->otherwise;
+    if (!way)
+        return ind__fail(m->context, IND_NOT_SUPPORTED,
+                         "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
+    ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
+             v->cluster, ind__strategy_text(way->strategy));
+    const int blocks = v->cluster;
+    *v = *way;
+    v->crowded = blocks;
+    *left = true;
+    return IND_OK;
+}
+
+/* *left: some variants were replaced so. */
+static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
+    ind_plan *p = m->desc.plan;
+    uint32_t at = 0;
+    ind_status status = IND_OK;
+    *left = false;
+    for (uint32_t i = 0; i < p->num_kernels; i++)
+        for (int k = 0; k < p->kernel[i].num_variants && !status; k++)
+            status = rt__cuda_leave_cluster(m, &p->kernel[i].variant[k], entry[of[at++]]->function, left);
+    return status;
+}
+
+/* What takes their places is compiled and loaded as they were; if it spills, a way with a cluster may follow. */
+static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                           uint32_t *of) {
+    for (;;) {
+        bool left;
+        uint32_t num = 0;
+        ind_status status = rt__cuda_leave_clusters(m, entry, of, &left);
+        if (status || !left) return status;
+        status = rt__cuda_gather(m, entry, variant, of, &num);
+        if (!status) status = rt__cuda_compile(m, entry, variant, num);
+        if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
+        if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
+        if (!status) status = rt__cuda_load_all(m, entry, variant, num);
+        if (status) return status;
+    }
+}
+
 static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                           uint32_t *of) {
     ind_context *c = m->context;
@@ -5179,7 +5238,8 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;
     start = ind__now_ms();
-    for (uint32_t i = 0; i < num && !status; i++) status = rt__cuda_load_or_compile(m, entry[i], variant[i]);
+    status = rt__cuda_load_all(m, entry, variant, num);
+    if (!status) status = rt__cuda_replace_crowded(m, entry, variant, of);
     if (!status) status = rt__cuda_prepare_steps(m, entry, of);
     m->desc.stats.load_ms = ind__now_ms() - start;
     rt__cuda_leave(r);
