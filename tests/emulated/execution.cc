@@ -936,10 +936,13 @@ size_t shared_place(const void *p, int line) {
     return (size_t)(static_cast<const unsigned char *>(p) - now_running->module->shared_begin) + 1;
 }
 
-transactions *find_barrier(unsigned number, size_t place) {
+transactions *find_barrier(unsigned number, size_t place, int line) {
     std::map<size_t, transactions> &all = blocks[number].barriers;
     auto found = all.find(place);
-    return found == all.end() ? nullptr : &found->second;
+    if (found == all.end()) {
+        fail(line, "clusters: block %u has not made the barrier yet", number);
+    }
+    return &found->second;
 }
 
 void settle_barrier(transactions *t) {
@@ -961,7 +964,7 @@ bool has_come(const thread *t) {
     if (!t->awaited) {
         return cluster_arrivals >= thread_count * blocks.size();
     }
-    return find_barrier(block_now, t->awaited)->phase != t->awaited_phase;
+    return find_barrier(block_now, t->awaited, t->line)->phase != t->awaited_phase;
 }
 
 void await(size_t what, int phase, int line) {
@@ -981,10 +984,7 @@ void rt_cluster_send(void *at, void *barrier, int number, const void *data, int 
         fail(line, "clusters: block %d of %d", number, (int)blocks.size());
     }
     size_t place = shared_place(at, line) - 1;
-    transactions *t = find_barrier((unsigned)number, shared_place(barrier, line));
-    if (!t) {
-        fail(line, "clusters: block %d has not made the barrier yet", number);
-    }
+    transactions *t = find_barrier((unsigned)number, shared_place(barrier, line), line);
     if ((unsigned)number == block_now) {
         copy_bytes(static_cast<unsigned char *>(at), static_cast<const unsigned char *>(data), (size_t)bytes);
     } else if (blocks[(unsigned)number].exited == thread_count) {
@@ -997,9 +997,9 @@ void rt_cluster_send(void *at, void *barrier, int number, const void *data, int 
 }
 
 void rt_cluster_expect(void *barrier, int bytes, int line) {
-    transactions *t = find_barrier(block_now, shared_place(barrier, line));
-    if (!t || t->arrivals == 0) {
-        fail(line, t ? "clusters: a second thread comes to the barrier" : "clusters: the barrier was not made");
+    transactions *t = find_barrier(block_now, shared_place(barrier, line), line);
+    if (t->arrivals == 0) {
+        fail(line, "clusters: a second thread comes to the barrier");
     }
     t->bytes += bytes;
     t->arrivals--;
@@ -1007,11 +1007,7 @@ void rt_cluster_expect(void *barrier, int bytes, int line) {
 }
 
 void rt_cluster_wait(void *barrier, int phase, int line) {
-    size_t place = shared_place(barrier, line);
-    if (!find_barrier(block_now, place)) {
-        fail(line, "clusters: the barrier was not made");
-    }
-    await(place, phase, line);
+    await(shared_place(barrier, line), phase, line);
 }
 
 /* Lets the threads of the block go on for which what they wait for has come. */
