@@ -970,6 +970,7 @@ bool has_come(const thread *t) {
 void await(size_t what, int phase, int line) {
     current->awaited = what;
     current->awaited_phase = phase;
+    current->line = line;
     if (!has_come(current)) {
         wait_as(AT_CLUSTER, line);
     }
