@@ -3,20 +3,20 @@
     run.py [NAME...]              the table, or those workloads whose name holds one of NAME
     run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
     run.py --norms [NAME...]      normalisations over more than the last dimension
+    run.py --batch [FAMILY...]    rows of 4096 over their number
     run.py --small                1 to 64 rows of 4096, beside an empty kernel
     run.py --tune [NAME...]       ours as it is chosen beside ours as ind_tune finds it, and what that tried
 
---autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out; --dtypes f32,bf16 chooses for --sweep,
-where --jobs N has N processes fill torch's cache of kernels first, as its compiler takes most of the time.
+--autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out; --dtypes f32,bf16 chooses for --sweep and
+--batch, where --jobs N has N processes fill torch's cache of kernels first, as its compiler takes most of the time.
 
 Every contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation where
 they would stay in the L2); the median of many rounds counts. Nothing is timed whose output was not first compared with a
 float64 computation of the same formula; an error of more than four times torch's own is WRONG, and exit status 1.
-Writes build/bench.json (sweep.json, small.json) beside the table.
+Writes build/bench.json (sweep.json, batch.json, small.json) beside the table.
 """
 
 import argparse
-import itertools
 import json
 import math
 import multiprocessing
@@ -190,8 +190,7 @@ def run(compiler, chosen, out, modes, calls=1):
 
 def fill_cache(point):
     """torch.compile's kernels of one point of a sweep, into its cache on disk."""
-    family, dtype, cols = point
-    ((_, w),) = workloads.sweep(family, [dtype], [cols])
+    w = workloads.at(point)
     torch.compile(w.torch, dynamic=False)(**w.inputs())
     torch.cuda.synchronize()
     torch._dynamo.reset()
@@ -201,6 +200,17 @@ def fill_caches(points, jobs):
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         pool.map(fill_cache, points, chunksize=1)
+
+
+def run_points(compiler, args, modes):
+    families, dtypes = args.names or list(workloads.FAMILIES), args.dtypes.split(",")
+    if args.batch:
+        points = workloads.over_batch(families, dtypes)
+    else:
+        points = workloads.over_lengths(families, dtypes, [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS)
+    if args.jobs and "compile" in modes:
+        fill_caches(points, args.jobs)
+    return run(compiler, ((p, workloads.at(p)) for p in points), "batch.json" if args.batch else "sweep.json", modes)
 
 
 def tune(compiler, w):
@@ -240,6 +250,7 @@ def arguments():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sweep", action="store_true")
     parser.add_argument("--norms", action="store_true")
+    parser.add_argument("--batch", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
@@ -255,17 +266,12 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     compiler = binding.Compiler()
     modes = ["compile"] * (not args.no_compile) + ["autotune"] * args.autotune
-    if args.sweep:
-        lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
-        families, dtypes = args.names or list(workloads.FAMILIES), args.dtypes.split(",")
-        if args.jobs and not args.no_compile:
-            fill_caches(list(itertools.product(families, dtypes, lengths)), args.jobs)
-        chosen = (p for family in families for p in workloads.sweep(family, dtypes, lengths))
-        return run(compiler, chosen, "sweep.json", modes)
+    if args.sweep or args.batch:
+        return run_points(compiler, args, modes)
     if args.tune:
         return run_tune(compiler, args.names)
     if args.small:
-        return run(compiler, workloads.small(), "small.json", modes, SMALL_CALLS)
+        return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", modes, SMALL_CALLS)
     every = workloads.norms() if args.norms else workloads.WORKLOADS
     chosen = [({}, w) for w in every if not args.names or any(a in w.name for a in args.names)]
     return run(compiler, chosen, "norms.json" if args.norms else "bench.json", modes)
