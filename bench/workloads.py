@@ -243,7 +243,7 @@ def over_batch(families, dtypes):
 def over_channels(name, line, forward, shape, dtype):
     n, c, hw = shape[0], shape[1], math.prod(shape[2:])
     sizes, t = ", ".join(map(str, shape)), DTYPES[dtype]
-    text = graph(name, [f"input x : {dtype}[{sizes}]", f"const w : {dtype}[{c}]", f"const b : {dtype}[{c}]", line, "output out"])
+    text = graph(name.split()[0], [f"input x : {dtype}[{sizes}]", f"const w : {dtype}[{c}]", f"const b : {dtype}[{c}]", line, "output out"])
     return Workload(f"{name} {dtype} {'x'.join(map(str, shape))}", text, forward,
                     lambda: {"x": randn(*shape, dtype=t), **{k: randn(c, dtype=t) for k in "wb"}}, [], 2 * t.itemsize * (n * c * hw + c))
 
