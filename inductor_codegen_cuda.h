@@ -8246,17 +8246,18 @@ static bool cg__can_cluster(const ind__writer *w) {
 }
 
 /* Blocks that share a looped row: the fewest with which rows fill the machine, and those that are walked along at a
-   time stay in the L2 until the next sweep reads them. None has less than SPLIT_BYTES of the row. */
-static int cg__looped_cluster(const ind__writer *w) {
+   time stay in the L2 until the next sweep, if there is one, reads them. None has less than SPLIT_BYTES of the row. */
+static int cg__looped_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     const double rows = (double)ind_hint(cg__p_numel(w));
     const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
     const double blocks = (double)w->target->num_sms * IND__CG_SM_THREADS / v->threads;
     int n = 1;
     if (!cg__can_cluster(w)) return 1;
+    const bool again = cg__looped_sweeps(w) > 1;
     while (2 * n <= w->max_cluster && bytes / (2 * n) >= IND__CG_SPLIT_BYTES) {
         const double at_once = rows * n < blocks ? rows : blocks / n;
-        if (rows * n >= blocks && at_once * bytes <= IND__CG_L2_BYTES) break;
+        if (rows * n >= blocks && (!again || at_once * bytes <= IND__CG_L2_BYTES)) break;
         n *= 2;
     }
     return n;
