@@ -182,7 +182,7 @@ typedef struct ind__variant {
        the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
-    int crowded; /* blocks of the cluster in whose place this one is, as the device has none for it; 0: it is the first */
+    int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -10209,7 +10209,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         t,
         ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
                v->cluster, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);

@@ -5168,8 +5168,8 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
     return status;
 }
 
-/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer than
-   a cluster has blocks) becomes the first of its ways that needs none. */
+/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer
+   than a cluster has blocks) becomes the first of its ways that needs none. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;

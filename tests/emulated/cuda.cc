@@ -18,8 +18,8 @@
  * order of threads and blocks; a race shows as results that differ IND_EMULATION_POISON  the byte that fresh device and
  * shared memory is filled with IND_EMULATION_MEMORY  device memory in bytes, default 8 GiB IND_EMULATION_CC compute
  * capability, default 9.0 IND_EMULATION_SMS  multiprocessors, default 132 IND_EMULATION_CLUSTERS  clusters that
- * the device has a place for at a time; without it, it knows none IND_EMULATION_QUIET   1: no message on stderr when a kernel fails IND_EMULATION_CACHE   where
- * images are written whose file is gone, default /tmp
+ * the device has a place for at a time; without it, it knows none IND_EMULATION_QUIET   1: no message on stderr when a
+ * kernel fails IND_EMULATION_CACHE   where images are written whose file is gone, default /tmp
  *
  * Sanitizers: kernels compiled with AddressSanitizer (nvrtc.cc says when) need its run time to be the first library of
  * the process: a program built with -fsanitize=address has it; for others, such as Python, LD_PRELOAD="$(c++
@@ -446,8 +446,7 @@ const attribute device_attributes[] = {
     {11, 2147483647}, {12, 65536},   /* MAX_REGISTERS_PER_BLOCK */
     {13, 1980000},                   /* CLOCK_RATE, kHz */
     {14, 512},                       /* TEXTURE_ALIGNMENT */
-    {15, 1},
-    {19, 1},                         /* CAN_MAP_HOST_MEMORY */
+    {15, 1},          {19, 1},       /* CAN_MAP_HOST_MEMORY */
     {31, 1},                         /* CONCURRENT_KERNELS */
     {32, 1},                         /* ECC_ENABLED */
     {33, 1},          {36, 3201000}, /* MEMORY_CLOCK_RATE, kHz */

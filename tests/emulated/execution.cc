@@ -1,6 +1,6 @@
 /*
- * Execution of one block, or of the blocks of a cluster in turn: its threads are fibres on one operating-system thread, which switch only where the CUDA model
- * makes threads wait.
+ * Execution of one block, or of the blocks of a cluster in turn: its threads are fibres on one operating-system thread,
+ * which switch only where the CUDA model makes threads wait.
  *
  * Between two waits a thread is plain native code. A fibre is a stack that runs threads one after another: a thread
  * that never waits costs a function call and no switch, so a pointwise kernel runs on a single stack. A thread that
@@ -1137,10 +1137,27 @@ bool run_launch(const launch &what, std::string &error) {
     return ok;
 }
 
-const runtime runtime_table = {rt_barrier,         rt_syncwarp,      rt_shuffle,   rt_vote,  rt_match,
-                               rt_reduce,          rt_lane,          rt_ldmatrix,  rt_mma,   rt_cp_async,
-                               rt_cp_async_commit, rt_cp_async_wait, rt_is_shared, rt_pause, rt_fault,
-                               rt_dependency_wait, rt_cluster_barrier, rt_cluster_arrive, rt_cluster_arrived, rt_cluster_send,
-                               rt_cluster_expect,  rt_cluster_wait};
+const runtime runtime_table = {rt_barrier,
+                               rt_syncwarp,
+                               rt_shuffle,
+                               rt_vote,
+                               rt_match,
+                               rt_reduce,
+                               rt_lane,
+                               rt_ldmatrix,
+                               rt_mma,
+                               rt_cp_async,
+                               rt_cp_async_commit,
+                               rt_cp_async_wait,
+                               rt_is_shared,
+                               rt_pause,
+                               rt_fault,
+                               rt_dependency_wait,
+                               rt_cluster_barrier,
+                               rt_cluster_arrive,
+                               rt_cluster_arrived,
+                               rt_cluster_send,
+                               rt_cluster_expect,
+                               rt_cluster_wait};
 
 } // namespace emulation

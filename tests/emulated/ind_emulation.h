@@ -964,8 +964,8 @@ template <class... A, int... I> IND_EMULATION_FN void call(void (*function)(A...
 template <class... A> IND_EMULATION_FN void call(void (*function)(A...), void **arguments) {
     call(function, arguments, typename make_indices<sizeof...(A)>::type());
 }
-template <class... A> constexpr kernel describe(void (*)(A...), void (*caller)(void **), unsigned max_threads,
-                                                          unsigned cluster) {
+template <class... A>
+constexpr kernel describe(void (*)(A...), void (*caller)(void **), unsigned max_threads, unsigned cluster) {
     return kernel{caller, parameters_of<A...>::list, (unsigned)sizeof...(A), max_threads, cluster};
 }
 

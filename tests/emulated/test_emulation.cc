@@ -690,8 +690,8 @@ void expect_source_failure(const std::string &source, const char *words, unsigne
 
 void expect_failure(const std::string &body, const char *words, unsigned threads = 64) {
     expect_source_failure(
-        "extern \"C\" __global__ void k(int *o) {\n__shared__ __align__(16) int s[64]; s[threadIdx.x % 64] = 0;\n" + body +
-            "\no[0] = s[0]; }",
+        "extern \"C\" __global__ void k(int *o) {\n__shared__ __align__(16) int s[64]; s[threadIdx.x % 64] = 0;\n" +
+            body + "\no[0] = s[0]; }",
         words, 2, threads);
 }
 
@@ -715,7 +715,8 @@ void test_divergence() {
     unsetenv("IND_EMULATION_QUIET");
 }
 
-/* ---- >>clusters: each block sends its number to all of its cluster, twice over the same barriers --------------------- */
+/* ---- >>clusters: each block sends its number to all of its cluster, twice over the same barriers
+ * --------------------- */
 
 const char *const cluster_source = R"(
 struct number { int value; };
