@@ -51,10 +51,13 @@
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
-   cluster.
+   cluster. A row that fits nowhere is walked along in each sweep, by the blocks of a cluster together if that keeps the
+   rows in work in the L2, or if rows are few. What lies in pieces is a row all the same, as a channel of a batch that
+   has a piece in each sample, if a vector lies in one piece.
 
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
-   a variant asks for few and names another way that is built in its place if that build spills (otherwise).
+   a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
+   device has a place for a cluster is known then, too; the last of these ways do without.
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
