@@ -8120,16 +8120,17 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
-/* Is every load that varies along the row and from row to row copied by cp.async? What a vector takes one element of is
-   read where it is used: with that, few bytes go past shared memory. */
+/* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
+   one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
+    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
         bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
-        if (!cg__is_staged(w, i) && !cg__is_broadcast(w, i)) return false;
+        if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
         any |= cg__is_staged(w, i);
     }
     return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
@@ -8259,9 +8260,6 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
-/* Of the L2, for rows that are read again: policy.l2_bytes says why so many. */
-#define IND__CG_L2_BYTES (32 << 20)
-
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
 static bool cg__can_cluster(const ind__writer *w) {
@@ -8272,21 +8270,17 @@ static bool cg__can_cluster(const ind__writer *w) {
     return cg__num_joins(w) > 0;
 }
 
-/* Blocks that share a looped row: the fewest with which rows fill the machine, and those that are walked along at a
-   time stay in the L2 until the next sweep, if there is one, reads them. None has less than SPLIT_BYTES of the row. */
-static int cg__looped_cluster(ind__writer *w) {
-    const ind__variant *v = w->variant;
-    const double rows = (double)ind_hint(cg__p_numel(w));
+/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is what
+   the loads that begin two sweeps and the joins of a cluster take. */
+#define IND__CG_LOOPED_BYTES (128 << 10)
+
+/* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
+static int cg__looped_cluster(const ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), fill = w->target->num_sms - w->target->num_sms / 8;
     const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
-    const double blocks = (double)w->target->num_sms * IND__CG_SM_THREADS / v->threads;
     int n = 1;
     if (!cg__can_cluster(w)) return 1;
-    const bool again = cg__looped_sweeps(w) > 1;
-    while (2 * n <= w->max_cluster && bytes / (2 * n) >= IND__CG_SPLIT_BYTES) {
-        const double at_once = rows * n < blocks ? rows : blocks / n;
-        if (rows * n >= blocks && (!again || at_once * bytes <= IND__CG_L2_BYTES)) break;
-        n *= 2;
-    }
+    while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
     return n;
 }
 
