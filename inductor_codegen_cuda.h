@@ -8244,6 +8244,12 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
+static bool cg__reads_broadcast(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+    return false;
+}
+
 /* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
    one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
@@ -8375,11 +8381,23 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     return true;
 }
 
+/* Has one block room for two rows? */
+static bool cg__stages_alone(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    w->variant->strategy = IND_STRATEGY_ROW_STAGED;
+    const bool one = cg__choose_cluster(w, longest, 512, 1) && w->variant->cluster == 1;
+    *w->variant = before;
+    return one;
+}
+
 /* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
    longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
-   the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
+   the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
+   of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
+   elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
@@ -8394,8 +8412,8 @@ static bool cg__can_cluster(const ind__writer *w) {
     return cg__num_joins(w) > 0;
 }
 
-/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is what
-   the loads that begin two sweeps and the joins of a cluster take. */
+/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
+   what the loads that begin two sweeps and the joins of a cluster take. */
 #define IND__CG_LOOPED_BYTES (128 << 10)
 
 /* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */

@@ -1824,6 +1824,7 @@ static const struct {
     FUSION(disable_combo, 'b', "1"),
     FUSION(max_parts, 'i', "1|2|5"),
     FUSION(max_functions, 'i', "1|2|5"),
+    FUSION(row_blocks, 'i', "1|8"),
     FUSION(disable_dependent_launch, 'b', "1"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
