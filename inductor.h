@@ -1465,6 +1465,11 @@ typedef struct ind_compile_desc {
        bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
        several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
     bool deterministic;
+    /* Kernels have variants for conditions on sizes and on the pointers' alignment; a launch takes the first whose
+       conditions hold. Compiled with the module is the one that the hints and aligned pointers select, any other when a
+       launch is the first to need it: that launch takes as long as a compile, or fails for its reasons. With this all
+       are compiled now, so that no launch ever compiles, and ind_pack_save writes all of them. */
+    bool all_variants;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
@@ -20147,6 +20152,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_sizes = k->graph->num_sizes,
         .condition = k->graph->condition,
         .num_conditions = k->graph->num_conditions,
+        .all_variants = k->desc.all_variants,
         .origin_name = k->origin_name,
         .called_name = k->called_name,
         .result_name = k->result_name,

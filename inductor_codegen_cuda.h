@@ -232,6 +232,8 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* The variant that runs at the hints, with aligned pointers. */
+int ind__plan_likely(const ind_kernel_plan *k);
 /* ROW_STAGED: the blocks, for `resident` rows in work at once. */
 ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
@@ -10200,6 +10202,12 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
     return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
+}
+
+int ind__plan_likely(const ind_kernel_plan *k) {
+    int at = 0;
+    while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !ind_hint(k->variant[at].guard)) at++;
+    return at;
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {

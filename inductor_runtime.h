@@ -116,12 +116,14 @@ typedef struct ind_module_stats {
     ind_device device;
     int num_kernels;   /* launches per run */
     int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* texts compiled, variants counted */
+    int num_sources;   /* texts compiled so far, variants counted */
     int num_from_pack; /* of these, found in the kernel pack or in memory */
+    int num_late;      /* of the texts, those of variants that a launch was the first to need */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
     /* Opening the driver with its context, and NVRTC: of the first module that needs them in a context, else 0. Part of
        none of the stages. */
     double device_ms, library_ms;
+    double late_ms; /* that launches took to build these variants; part of none of the stages either */
 } ind_module_stats;
 IND_API ind_module_stats ind_module_query_stats(const ind_module *module);
 /* Also frees the instances of the module that are left. Before its context; NULL allowed. */
@@ -285,6 +287,7 @@ typedef struct ind__module_desc {
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
+    bool all_variants;      /* are built now, not only those for the hints */
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
@@ -793,6 +796,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
     X(cuStreamDestroy_v2, (void *stream))                                                                              \
     X(cuStreamSynchronize, (void *stream))                                                                             \
     X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                               \
+    X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                  \
     X(cuStreamEndCapture, (void *stream, void **graph))                                                                \
     X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                         \
     X(cuGraphLaunch, (void *executable, void *stream))                                                                 \
@@ -835,6 +839,7 @@ enum {
     IND__CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
     IND__CUDA_STREAM_NON_BLOCKING_ = 1,
     IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
+    IND__CUDA_CAPTURE_RELAXED = 2,
     IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
 };
 
@@ -1696,12 +1701,22 @@ typedef struct rt__exec_arg {
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
+    const ind__variant *plan;
+    /* What a launch runs in its place: itself, or one of the ways to make it otherwise; NULL until it is built. All
+       that is below is known before, but for `function` and `resident`. */
+    _Atomic(struct rt__exec_variant *) built;
+    struct rt__exec_variant *otherwise;
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     bool aligned, dependent;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
+    int64_t most_shared; /* dynamic shared memory, at most */
+    /* Of a persistent grid of clusters, else RT_NONE: all that there is to do, of which the device works on `resident`
+       at once, known when it is built. */
+    uint32_t items_slot;
+    int resident;
 } rt__exec_variant;
 
 typedef struct rt__exec_step {
@@ -1730,7 +1745,8 @@ typedef struct rt__exec_condition {
 typedef struct rt__host_kernel rt__host_kernel;
 
 /* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
-   runs when the sizes change; nothing here changes after creation, but for the list of instances. */
+   runs when the sizes change; nothing here changes after creation, but for the list of instances and for variants that a
+   launch is the first to need. */
 typedef struct ind__executable {
     rt__runtime *runtime;
     ind__program program;
@@ -1813,6 +1829,7 @@ struct rt__host_kernel {
 static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
     *slot = ind__program_add(&x->program, e);
@@ -2316,8 +2333,12 @@ ind_expr ind_module_peak(const ind_module *m) {
 }
 
 ind_module_stats ind_module_query_stats(const ind_module *m) {
-    ind_module_stats none = {0};
-    return m ? m->desc.stats : none;
+    ind_module_stats stats = {0};
+    if (!m) return stats;
+    rt__mutex_lock(&m->executable->runtime->mutex); /* a launch may add to them */
+    stats = m->desc.stats;
+    rt__mutex_unlock(&m->executable->runtime->mutex);
+    return stats;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -3029,11 +3050,28 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
-/* Chooses the variant of a step and fills its arguments and grid. */
+static const rt__exec_variant *rt__built(rt__exec_variant *v) {
+    return atomic_load_explicit(&v->built, memory_order_acquire);
+}
+
+/* Blocks along dimension d of the grid. */
+static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
+    if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
+    const int64_t items = n->slot[v->items_slot];
+    return (items < v->resident ? items : v->resident) * v->plan->cluster;
+}
+
+/* Is there nothing to launch? */
+static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
+    return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
+}
+
+/* Chooses the variant of a step, which is built if no launch has needed it before, and fills its arguments and grid.
+ */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    const rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->step[at];
     int k = 0;
     if (!s->num_variants) { /* another step's launch runs it */
         n->chosen[at] = IND__STEP_SKIPPED;
@@ -3042,11 +3080,16 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
-    const rt__exec_variant *v = &s->variant[k];
-    n->chosen[at] = (uint8_t)k;
+    const rt__exec_variant *v = rt__built(&s->variant[k]);
+    n->chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
+    if (n->chosen[at] == IND__STEP_SKIPPED) return IND_OK;
+    if (!v) {
+        ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
+        if (status) return status;
+        v = rt__built(&s->variant[k]);
+    }
     for (int d = 0; d < 3; d++) {
-        int64_t g = n->slot[v->grid_slot[d]];
-        if (g == 0) n->chosen[at] = IND__STEP_SKIPPED;
+        int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
         n->grid[at * 4 + d] = (unsigned)g;
@@ -4935,9 +4978,8 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
 }
 
 /* More than 48 KB of dynamic shared memory must be asked for: the most that the declared ranges allow. */
-static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, void *function) {
-    int64_t lo, most;
-    ind_expr_bounds(v->shared_bytes, &lo, &most);
+static ind_status rt__cuda_ask_shared(ind_module *m, const rt__exec_variant *x, void *function) {
+    int64_t most = x->most_shared;
     if (most <= 48 * 1024) return IND_OK;
     if (most > m->desc.plan->target.shared_per_block) most = m->desc.plan->target.shared_per_block;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuFuncSetAttribute,
@@ -4972,57 +5014,80 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 
 /* The device says how many of the clusters of a persistent grid it runs at once: those that find no place in a group of
    multiprocessors (GPC) would only start when others have done all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *function) {
+static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     const rt__runtime *r = m->executable->runtime;
-    int64_t lo, shared;
+    const ind__variant *v = x->plan;
     int clusters = 0;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || v->cluster == 1) return IND_OK;
-    ind_expr_bounds(v->shared_bytes, &lo, &shared);
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
                                       .value.cluster = {(unsigned)v->cluster, 1, 1}};
     rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
-                                     .shared = (unsigned)shared,
+                                     .shared = (unsigned)x->most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
     if (v->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = rt__cuda_ask_shared(m, v, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (&clusters, function, &launch));
     if (!status && clusters < 1)
         status = ind__fail(m->context, IND_NOT_SUPPORTED,
                            "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
-    if (status) return status;
-    v->resident = clusters;
-    v->grid[0] = ind__staged_grid(v);
-    return IND_OK;
+    x->resident = clusters;
+    return status;
 }
 
-static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, void *function,
-                                           rt__exec_variant *out) {
+/* What a launch needs of the variant besides its function; nothing is asked of the device. */
+static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    int64_t always;
+    int64_t always, lo;
     if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
     if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
-    out->function = function;
+    out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
     out->threads = (unsigned)v->threads;
-    out->guard_slot = IND__RT_NONE;
+    out->guard_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
     bool guarded = ind__ok(v->guard) && !(ind_expr_is_int(v->guard, &always) && always);
     if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
+    if (!status && v->strategy == IND_STRATEGY_ROW_STAGED && v->cluster > 1)
+        status = rt__exec_slot(x, v->items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
-    if (!status && ind__ok(v->shared_bytes)) status = rt__cuda_ask_shared(m, v, function);
+    if (!status && ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &out->most_shared);
     return status;
 }
 
-/* The distinct sources of the plan; of[i] is the number of the i-th variant's entry among them. */
+/* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
+static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+    ind_status status = rt__cuda_prepare_variant(m, v, out);
+    while (!status && (v = v->otherwise) != NULL) {
+        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
+        out = out->otherwise;
+        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
+    }
+    return status;
+}
+
+/* From here on launches may run it. */
+static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
+    ind_status status = rt__cuda_ask_shared(m, x, function);
+    if (!status && x->items_slot != IND__RT_NONE) status = rt__cuda_fit_resident(m, x, function);
+    if (status) return status;
+    x->function = function;
+    atomic_store_explicit(&first->built, x, memory_order_release);
+    return IND_OK;
+}
+
+/* Is the variant built with the module? The others wait for a launch that needs them. */
+static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
+    return m->desc.all_variants || variant == ind__plan_likely(k);
+}
+
+/* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
 static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
                                   uint32_t *num) {
     const ind_plan *p = m->desc.plan;
@@ -5035,6 +5100,11 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             const ind__variant *v = &p->kernel[i].variant[k];
             uint32_t n = 0;
+            of[at] = IND__RT_NONE;
+            if (!rt__builds_now(m, &p->kernel[i], k)) {
+                at++;
+                continue;
+            }
             while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
             if (n < *num) {
                 of[at++] = n;
@@ -5049,7 +5119,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
             entry[n] = e;
             variant[n] = v;
             ++*num;
-            if (k == 0) m->desc.stats.num_distinct++;
+            m->desc.stats.num_distinct += k == ind__plan_likely(&p->kernel[i]);
         }
     }
     return IND_OK;
@@ -5088,7 +5158,7 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     }
 }
 
-/* Variants whose build spills are replaced, as long as there are other ways to make them: what is built otherwise is
+/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built otherwise is
    built for all of them side by side. The arrays have room for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
@@ -5098,7 +5168,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         uint32_t num = 0;
         for (uint32_t i = 0; i < p->num_kernels; i++) {
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
-                if (!rt__cuda_spills(m, &p->kernel[i].variant[k], arch)) continue;
+                if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
+                    continue;
                 const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
@@ -5110,24 +5181,39 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         ind_status status = num ? rt__cuda_compile(m, entry, variant, num) : IND_OK;
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
-            for (int k = 0; k < p->kernel[i].num_variants; k++) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+            for (int k = 0; k < p->kernel[i].num_variants; k++)
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
     }
 }
 
-static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
-    ind_plan *p = m->desc.plan;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < p->num_kernels; i++) {
-        rt__exec_step *s = &m->executable->step[i];
-        s->num_variants = p->kernel[i].num_variants;
-        for (int k = 0; k < s->num_variants; k++) {
-            void *function = entry[of[at++]]->function;
-            ind_status status = rt__cuda_fit_resident(m, &p->kernel[i].variant[k], function);
-            if (!status) status = rt__cuda_prepare_variant(m, &p->kernel[i].variant[k], function, &s->variant[k]);
-            if (status) return status;
+static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
+    ind_kernel_plan *k = &m->desc.plan->kernel[i];
+    rt__exec_step *s = &m->executable->step[i];
+    ind_status status = IND_OK;
+    s->num_variants = k->num_variants;
+    for (int j = 0; j < k->num_variants && !status; j++) {
+        ind__variant *v = &k->variant[j];
+        rt__exec_variant *x = &s->variant[j];
+        if (of[j] == IND__RT_NONE) {
+            status = rt__cuda_prepare_ways(m, v, x);
+            continue;
         }
+        status = rt__cuda_prepare_variant(m, v, x);
+        if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
+        if (status || x->items_slot == IND__RT_NONE) continue;
+        v->resident = x->resident;
+        v->grid[0] = ind__staged_grid(v);
     }
-    return IND_OK;
+    return status;
+}
+
+static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < m->desc.plan->num_kernels && !status; i++) {
+        status = rt__cuda_prepare_step(m, i, entry, of);
+        of += m->desc.plan->kernel[i].num_variants;
+    }
+    return status;
 }
 
 /* Kernels that tuning has found a faster way for are planned anew. */
@@ -5185,7 +5271,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* Every variant is compiled and loaded here, so that no launch ever compiles. */
+/* The variants that the hints select are compiled and loaded here, all of them if the module is to have all. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
@@ -5205,6 +5291,75 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     ind__free(c, entry);
     ind__free(c, variant);
     ind__free(c, of);
+    return status;
+}
+
+/* ---- variants that a launch is the first to need */
+
+/* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
+static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+    const ind__variant *v = x->plan;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
+    if (!e) return IND_OUT_OF_MEMORY;
+    ind_status status = rt__cuda_compile(m, &e, &v, 1);
+    m->desc.stats.num_late++;
+    e->only_tried = false;
+    if (!status) status = rt__cuda_load_or_compile(m, e, v);
+    *function = e->function;
+    *local = rt__local_bytes(e);
+    return status;
+}
+
+/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it. */
+static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+    rt__exec_variant *best = NULL;
+    void *function = NULL, *best_function = NULL;
+    int local, least = 1;
+    ind_status status = IND_OK;
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+        status = rt__cuda_build_way(m, x, &function, &local);
+        if (status || (best && local >= least)) continue;
+        best = x;
+        best_function = function;
+        least = local;
+    }
+    return status ? status : rt__cuda_take_function(m, first, best, best_function);
+}
+
+/* What the launch is for that needs a variant other than the module was built with. */
+static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
+    char reason[1024];
+    snprintf(reason, sizeof reason, "%s", ind_error(c));
+    return ind__fail(c, status,
+                     "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
+                     "ind_compile_desc.all_variants it is built with the module",
+                     v->entry, ind__strategy_text(v->strategy), reason);
+}
+
+/* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
+   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does: nothing
+   here waits for a stream. */
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+    rt__runtime *r = m->executable->runtime;
+    int mode = IND__CUDA_CAPTURE_RELAXED;
+    rt__mutex_lock(&r->mutex);
+    if (rt__built(first)) {
+        rt__mutex_unlock(&r->mutex);
+        return IND_OK;
+    }
+    const double start = ind__now_ms();
+    ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
+    if (!status) {
+        status = rt__cuda_build_ways(m, first);
+        (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
+    }
+    m->desc.stats.late_ms += ind__now_ms() - start;
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+             status ? "it cannot be built" : "built");
+    if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
+    rt__mutex_unlock(&r->mutex);
     return status;
 }
 
@@ -5241,7 +5396,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = &x->step[i].variant[n->chosen[i]];
+        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
         const unsigned *g = &n->grid[i * 4];
         int result = rt__cuda_launch_kernel(d, v, g, stream, &n->param[v->first_arg], after_kernel);
         if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
@@ -5561,7 +5716,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, int threads, c
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = &m->executable->step[step].variant[n->chosen[step]];
+    const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
     const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
     rt__tuned_launch first = {x->function, {0}, x->threads, &n->param[x->first_arg]};
     memcpy(first.grid, &n->grid[(size_t)step * 4], sizeof first.grid);
@@ -5637,8 +5792,8 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     void *block = NULL;
     int l2 = 0;
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
-    ind_status status = t.sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
-    if (!status) t.stream = desc->stream;
+    ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
+    t.stream = desc->stream;
     if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
     t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
     if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
@@ -5666,8 +5821,9 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
+    status = rt__instance_prepare(n, desc); /* which may build variants */
     rt__mutex_lock(&m->executable->runtime->mutex);
-    status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
+    if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);
     (void)ind_facts_enter(m->context, before);
     rt__module_leave(m);
