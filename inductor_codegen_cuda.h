@@ -140,12 +140,20 @@ typedef struct ind__kernel_arg {
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
-#define IND__MAX_VARIANTS 2
+/* What a variant may take for granted that is likely but not proven; what it does becomes its conditions. */
+typedef enum ind__assume {
+    IND__ASSUME_NOTHING,
+    IND__ASSUME_ALIGNED,  /* pointers are aligned, indices are small; rows have any length */
+    IND__ASSUME_DIVISIBLE /* and what divides the hints of sizes divides the sizes */
+} ind__assume;
+
+#define IND__MAX_VARIANTS 3 /* one for each of these */
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
 typedef struct ind__variant {
     ind_strategy strategy;
+    ind__assume assume;
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
     bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
@@ -282,7 +290,8 @@ typedef struct ind__writer {
     uint32_t leader;     /* of shifted rows: the access whose boundaries they start at */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
-    bool optimistic;                /* variant 0: likely conditions may become guards */
+    ind__assume assume;             /* likely conditions may become guards */
+    bool divisible;                 /* and some say that vectors divide sizes */
     int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
     bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
@@ -2740,10 +2749,11 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
-/* `e` is a multiple of n: proven, or (in an optimistic variant) likely, then the condition goes to *guard. */
+/* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
 static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
-    if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    if (w->assume < IND__ASSUME_DIVISIBLE || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
+    if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (cg__promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
@@ -2811,7 +2821,7 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
     bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
+    if (!cg__in_arena(w, inst->source) && !w->assume) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
     if (!cg__multiple_index(w, base, n, guard)) {
@@ -2840,6 +2850,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
+    w->divisible |= ind__ok(guard);
     w->variant->guard_aligned |= aligned;
     return true;
 }
@@ -2888,11 +2899,11 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, in an optimistic variant, under a condition on the sizes. */
+/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
 static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->optimistic || !cg__monotone(e, 0)) return false;
+        if (!w->assume || !cg__monotone(e, 0)) return false;
         ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
         return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
     }
@@ -2909,7 +2920,7 @@ static bool cg__extent_fits(ind__writer *w, int from, int n) {
     return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
 }
 
-/* 32-bit indices where every offset and extent is proven, or in an optimistic variant guarded, to fit. */
+/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
 static void cg__choose_index_bits(ind__writer *w) {
     ind_expr keep = w->variant->guard;
     bool fits =
@@ -3125,7 +3136,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->optimistic || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->assume || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -3220,6 +3231,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
+    w->divisible = false;
     const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= 32 * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3228,7 +3240,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
         const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
         w->vector[i] = (uint8_t)(same || across ? n : 1);
         w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
+        if (w->vector[i] > 1 && w->assume && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
     }
 }
 
@@ -3266,13 +3278,14 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     return length < 32 * (int64_t)n || 2 * across <= same || length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
 }
 
-/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
-   the length of the row; the width. A variant for pointers that are not aligned knows of no boundary. */
+/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
+   variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
+   for pointers that are not aligned knows of no boundary. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
+    if (w->domain.rrank != 1 || w->kernel->run || !w->assume) return n;
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(conditional || narrow)) return n;
+    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
     if (!narrow && cg__upper_bound(cg__r_numel(w)) > IND__CG_SHARED_ROW)
         return n; /* longer ones wait in shared memory */
     w->leader = cg__shift_leader(w, wide);
@@ -7859,7 +7872,7 @@ static void cg__choose_pointwise(ind__writer *w) {
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
-        cg__why(w, "one element per thread: no wider access is proven%s", w->optimistic ? " or likely" : "");
+        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -8589,7 +8602,7 @@ static void cg__choose_sort(ind__writer *w) {
     int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(w) - cg__scan_bytes(w)) / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
-    if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (!fits && w->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
     if (longest > most) longest = most;
     v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
@@ -8661,7 +8674,7 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
 }
 
 /* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, ind__assume assume) {
     uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
@@ -8670,7 +8683,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .body = k->body,
                        .variant = v,
                        .arena = &p->arena,
-                       .optimistic = optimistic,
+                       .assume = assume,
                        .tuned_threads = p->tuned_threads,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
@@ -8990,43 +9003,59 @@ static bool cg__sizes_fit(ind__writer *w) {
 }
 
 /* One way to make the variant; *more: there is another one. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way,
-                               bool *more) {
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, ind__assume assume, int way,
+                               bool *more, bool *divisible) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
-        ind_status status = cg__init(&w, p, k, v, optimistic);
+        *v = (ind__variant){.assume = assume, .vector = assume ? 8 : 1, .dependent = cg__launches_dependent(p)};
+        ind_status status = cg__init(&w, p, k, v, assume);
         w.force_wide = attempt == 1;
         w.way = way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
         *more = w.more_ways;
+        *divisible |= w.divisible;
         cg__free(&w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+/* *divisible: among its conditions are some that vectors divide sizes. */
+static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, ind__assume assume,
+                                   bool *divisible) {
+    *divisible = false;
     for (int way = 0;; way++, v = v->otherwise) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, optimistic, way, &more);
+        ind_status status = cg__plan_way(p, k, v, assume, way, &more, divisible);
         if (status || !more) return status;
         v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
         if (!v->otherwise) return IND_OUT_OF_MEMORY;
     }
 }
 
-/* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
+static bool cg__has_guard(const ind__variant *v) {
+    return ind__ok(v->guard) || v->guard_aligned;
+}
+
+/* First the fast way, with the conditions it needs. If vectors must divide sizes for it, then one for sizes that they
+   do not, if there are vectors in that, too, as between boundaries. If it has conditions in turn, then also the way that
+   always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
+    bool divisible = false, never;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
-    ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
+    ind__variant *v = kp->variant;
+    ind_status status = cg__plan_variant(p, k, v, IND__ASSUME_DIVISIBLE, &divisible);
     kp->num_variants = 1;
-    ind__variant *first = &kp->variant[0];
-    if (status || (!ind__ok(first->guard) && !first->guard_aligned)) return status;
-    kp->num_variants = 2;
-    return cg__plan_variant(p, k, &kp->variant[1], false);
+    if (!status && divisible && (k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION)) {
+        status = cg__plan_variant(p, k, v + 1, IND__ASSUME_ALIGNED, &never);
+        kp->num_variants += v[1].vector > 1;
+    }
+    v += kp->num_variants;
+    if (status || !cg__has_guard(v - 1)) return status;
+    kp->num_variants++;
+    return cg__plan_variant(p, k, v, IND__ASSUME_NOTHING, &never);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>combine */
@@ -9376,12 +9405,12 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 /* ---- which parts share a launch */
 
 /* As cg__plan_variant, for a part. */
-static ind_status cg__plan_part(ind_plan *p, cg__part *part, bool optimistic, int threads) {
+static ind_status cg__plan_part(ind_plan *p, cg__part *part, ind__assume assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        ind__variant v = {.vector = optimistic ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, optimistic);
+        ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
+        ind_status status = cg__init(&w, p, k, &v, assume);
         w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
@@ -9400,10 +9429,6 @@ typedef struct cg__parts {
     cg__part **chosen, **chosen_general;
     uint32_t num_chosen;
 } cg__parts;
-
-static bool cg__has_guard(const ind__variant *v) {
-    return ind__ok(v->guard) || v->guard_aligned;
-}
 
 static bool cg__is_product(const cg__part *part) {
     return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
@@ -9465,7 +9490,7 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
 }
 
 /* Pointwise parts take the number of threads that the others have. */
-static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, bool fast) {
+static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, ind__assume assume) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
         if (part[i]->variant.threads > threads &&
@@ -9473,7 +9498,7 @@ static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, 
             threads = part[i]->variant.threads;
     for (uint32_t i = 0; i < num && threads; i++) {
         if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
-        ind_status status = cg__plan_part(p, part[i], fast, threads);
+        ind_status status = cg__plan_part(p, part[i], assume, threads);
         if (status) return status;
     }
     return IND_OK;
@@ -9486,10 +9511,10 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     bool guarded = false;
     if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
     for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
-    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, true);
+    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__ASSUME_DIVISIBLE);
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
-    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, false);
+    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);
     if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
     for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
         ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
@@ -9504,10 +9529,10 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < x->num && !status; i++) {
         x->fast[i].kernel = x->general[i].kernel = first + i;
-        status = cg__plan_part(p, &x->fast[i], true, 0);
+        status = cg__plan_part(p, &x->fast[i], IND__ASSUME_DIVISIBLE, 0);
         if (status) break;
         if (cg__has_guard(&x->fast[i].variant))
-            status = cg__plan_part(p, &x->general[i], false, 0);
+            status = cg__plan_part(p, &x->general[i], IND__ASSUME_NOTHING, 0);
         else
             x->general[i] = x->fast[i];
     }
@@ -9803,7 +9828,8 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     p->tuned_threads = threads;
-    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
+    bool divisible;
+    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &divisible);
     p->tuned_threads = 0;
     if (!status && !cg__same_conditions(first, out)) *out = *first;
     return status;
