@@ -77,8 +77,9 @@ extern "C" {
    A size of a tensor is an integer or an expression in declared symbols: "f32[2*B, S + 1]". A declaration gives the
    range within which the module must be right, what the size is known to be a multiple of, and a hint (64 or the
    nearest in range, if left out) that only ever decides between ways that are all right. One compile serves every size
-   in the range; a run outside is an error. Where an op needs two sizes to be equal, that must follow from the
-   declarations; "B" and "S" are not taken to be equal because they might be.
+   in the range; a run outside is an error. On a GPU the first launch at sizes unlike the hints may build a variant of a
+   kernel for them, or all are built at once (ind_compile_desc.all_variants). Where an op needs two sizes to be equal,
+   that must follow from the declarations; "B" and "S" are not taken to be equal because they might be.
 
    What is known of sizes beyond their ranges is said by facts and guards, before the first tensor with such a size:
    ind_fact(g, "S == 4*T") is a promise, ind_guard_that(g, "S <= 512", NULL) restricts the module. From there on both

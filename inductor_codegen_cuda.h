@@ -47,7 +47,9 @@
    behind it stores what it has joined.
 
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
-   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
+   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits. Where vectors
+   must divide a size, there may be one between the two that does without that: its vectors lie between boundaries,
+   wherever a row starts. A launch takes the first whose conditions hold.
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
@@ -9040,8 +9042,8 @@ static bool cg__has_guard(const ind__variant *v) {
 }
 
 /* First the fast way, with the conditions it needs. If vectors must divide sizes for it, then one for sizes that they
-   do not, if there are vectors in that, too, as between boundaries. If it has conditions in turn, then also the way that
-   always works. */
+   do not, if there are vectors in that, too, as between boundaries. If it has conditions in turn, then also the way
+   that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
     bool divisible = false, never;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */

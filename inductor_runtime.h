@@ -11,7 +11,11 @@
 
    Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
 
-   What it does not do: no compile after ind__module_create, no copy between devices, no device but the context's one.
+   A kernel's variants have conditions on sizes and on the pointers' alignment. The one that the hints select is built
+   with the module; another when a launch is the first whose sizes and pointers select it, by that launch, once for all
+   threads, and from then on it is as good as built with the module. ind_compile_desc.all_variants builds all at once.
+
+   What it does not do: copy between devices, use a device but the context's one.
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
@@ -133,7 +137,7 @@ IND_API void ind_module_destroy(ind_module *module);
 
 /* What a run at given sizes would meet, without running: enumerator, text. */
 #define IND_READINESSES(X)                                                                                             \
-    X(READY, "ready")             /* the module runs; nothing is compiled */                                           \
+    X(READY, "ready")             /* the module runs as it is, but for variants */                                     \
     X(GUARD_FAILS, "guard fails") /* the graph must be compiled again, without that guard or with other hints */       \
     X(OUTSIDE, "outside")     /* against a declared range or a fact, or beyond the device: compiling does not help */  \
     X(BAD_SIZES, "bad sizes") /* the text cannot be read, or names or leaves out a size it should not */
@@ -148,15 +152,17 @@ typedef struct ind_verdict {
     ind_readiness ready;
     ind_status status; /* what ind_run would return because of the sizes */
     int num_kernels;   /* READY: launches of a run .. */
-    int num_general;   /* .. and those that take a slower variant, because the guard of their first one fails */
+    int num_general;   /* .. those that take a slower variant, because the guard of their first one fails .. */
+    int num_late;      /* .. and those whose variant is not built yet: the first such run compiles it */
     double compile_ms; /* GUARD_FAILS: what compiling this module took, as a likely price of the next */
     char reason[256];  /* "guard S <= 512 does not hold: S = 600", "2 of 13 kernels run a general variant: S % 8 == 0
-                          fails"; empty if there is nothing to say */
+                          fails, 1 compiles it first"; empty if there is nothing to say */
 } ind_verdict;
 
-/* Would a run at these sizes ("B=7, S=300"; NULL: none) compile, and how well would it run? Touches no device and keeps
-   no memory. Pointers are taken to be aligned to 16 bytes. The price in variants is known where there is a plan:
-   modules for CUDA, emit_only ones, and host modules whose plan was asked for. One thread at a time. */
+/* Would a run at these sizes ("B=7, S=300"; NULL: none) need another graph to be compiled, or variants of kernels, and
+   how well would it run? Touches no device and keeps no memory. Pointers are taken to be aligned to 16 bytes. The price
+   in variants is known where there is a plan: modules for CUDA, emit_only ones, and host modules whose plan was asked
+   for. One thread at a time. */
 IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
@@ -197,7 +203,10 @@ typedef struct ind_launch_desc {
     const int64_t *sizes_v;
 } ind_launch_desc;
 /* Enqueues the module on the stream and returns. After the first call with given sizes: no allocation (unless the
-   workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check. */
+   workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check.
+   A call whose sizes or pointers are the first to select a variant of a kernel compiles and loads it (also while the
+   stream is being captured): IND_LIBRARY, IND_COMPILE or IND_DEVICE say why it cannot; other launches go on as before.
+ */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
@@ -258,8 +267,9 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* Writes all kernels that this context has compiled, and what ind_tune has found, to one file, which another process
-   names in its context desc: nothing is compiled there if the pack holds everything. Damaged entries are ignored and
-   compiled again. */
+   names in its context desc: nothing is compiled there if the pack holds everything. Variants that no launch has
+   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Damaged entries are
+   ignored and compiled again. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -1745,8 +1755,8 @@ typedef struct rt__exec_condition {
 typedef struct rt__host_kernel rt__host_kernel;
 
 /* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
-   runs when the sizes change; nothing here changes after creation, but for the list of instances and for variants that a
-   launch is the first to need. */
+   runs when the sizes change; nothing here changes after creation, but for the list of instances and for variants that
+   a launch is the first to need. */
 typedef struct ind__executable {
     rt__runtime *runtime;
     ind__program program;
@@ -5158,8 +5168,8 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     }
 }
 
-/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built otherwise is
-   built for all of them side by side. The arrays have room for every variant. */
+/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
+   otherwise is built for all of them side by side. The arrays have room for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
@@ -5339,8 +5349,8 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
 }
 
 /* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
-   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does: nothing
-   here waits for a stream. */
+   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does:
+   nothing here waits for a stream. */
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     rt__runtime *r = m->executable->runtime;
     int mode = IND__CUDA_CAPTURE_RELAXED;
@@ -5837,7 +5847,7 @@ typedef struct rt__readiness {
     ind_module *module;
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
-    int num_general;
+    int num_general, num_late;
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -5859,10 +5869,11 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 }
 
 /* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
-static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k) {
+static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
     r->num_general += at > 0;
+    r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (at > 0) rt__add_failing(r, k->variant[0].guard);
     for (int d = 0; r->module->desc.device == IND_DEVICE_CUDA && d < 3; d++) {
         int64_t blocks = 1;
@@ -5882,12 +5893,13 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     int64_t *scratch = slots + x->program.num_inputs + x->program.num_ops;
     ind_status status = rt__run_program(x, r->sizes.value, slots, scratch);
     for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
-        status = rt__kernel_readiness(r, &plan->kernel[i]);
+        status = rt__kernel_readiness(r, &plan->kernel[i], &x->step[i]);
     return status;
 }
 
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
+    char late[40] = "";
     rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
@@ -5902,9 +5914,12 @@ static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values,
     }
     v.ready = IND_READY;
     v.num_general = r.num_general;
+    v.num_late = r.num_late;
+    if (r.num_late)
+        snprintf(late, sizeof late, r.num_late > 1 ? ", %d compile it first" : ", %d compiles it first", r.num_late);
     if (r.num_general)
-        snprintf(v.reason, sizeof v.reason, "%d of %d kernels run a general variant: %s %s", r.num_general,
-                 v.num_kernels, r.fails, strchr(r.fails, ',') ? "fail" : "fails");
+        snprintf(v.reason, sizeof v.reason, "%d of %d kernels run a general variant: %s %s%s", r.num_general,
+                 v.num_kernels, r.fails, strchr(r.fails, ',') ? "fail" : "fails", late);
     return v;
 }
 
