@@ -5340,8 +5340,8 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
 
 /* What the launch is for that needs a variant other than the module was built with. */
 static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
-    char reason[1024];
-    snprintf(reason, sizeof reason, "%s", ind_error(c));
+    char reason[2048];
+    snprintf(reason, sizeof reason, "%.2000s", ind_error(c));
     return ind__fail(c, status,
                      "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
                      "ind_compile_desc.all_variants it is built with the module",
