@@ -284,7 +284,8 @@ enum needs {
     NEEDS_INIT = 1,
     NEEDS_CONTEXT = 2 | NEEDS_INIT,
     NEEDS_HEALTHY = 4 | NEEDS_CONTEXT, /* fails when an earlier kernel has failed */
-    UNSAFE_IN_CAPTURE = 8,             /* breaks any capture in progress in global mode */
+    UNSAFE_IN_CAPTURE = 8, /* breaks any capture in progress in global mode, unless the thread's own mode is relaxed; of
+                              cuModuleLoadData the manual does not say that it does, nor that it does not */
     RELEASES = 16                      /* does its work even where it is made to fail */
 };
 
