@@ -249,6 +249,13 @@ ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
+#define IND__CG_MAX_PIECES 128
+
+/* A set of pieces of the prelude. */
+typedef struct ind__pieces {
+    uint64_t word[IND__CG_MAX_PIECES / 64];
+} ind__pieces;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -301,7 +308,7 @@ typedef struct ind__writer {
     int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
-    uint64_t prelude;               /* pieces used: bits of the prelude table */
+    ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
@@ -336,8 +343,9 @@ typedef struct ind__writer {
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
-/* Functions that a source may use: name, pieces it needs (bits), text. Only the pieces used are written, in this order.
+/* Functions that a source may use: name, pieces it needs, text. Only the pieces used are written, in this order.
    What needs inline PTX is left to the including file under IND_EMULATION. */
+#define IND__CG_NEEDS(...) __VA_ARGS__
 /* clang-format off */
 #define IND__CG_PRELUDE(X)                                                                                             \
     X(DEPENDENCY, 0,                                                                                                   \
@@ -382,11 +390,12 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
-    X(ACROSS, 1ull << IND__CG_VEC, \
+    X(BOUNDARY, 0,                                                                                                     \
       "// Elements from the boundary of N elements at or before p to p.\n" \
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
       "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
-      "}\n" \
+      "}\n") \
+    X(LOAD_ACROSS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BOUNDARY),                                                       \
       "// N neighbours from p on, wherever that is, out of the vectors between boundaries around them. Reads no more than N\n" \
       "// elements behind them.\n" \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p) {\n" \
@@ -408,7 +417,8 @@ typedef struct ind__writer {
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
       "    return x.made;\n" \
-      "}\n" \
+      "}\n") \
+    X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                        \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
       "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n" \
@@ -418,7 +428,7 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n" \
       "    for (int j = 0; j < N; j++) p[j] = v.at[j];\n" \
       "}\n") \
-    X(LOAD_ONCE, 1ull << IND__CG_VEC,                                                                                  \
+    X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC),                                                                           \
       "// What nobody reads again: the first to leave the L2.\n"                                                       \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n"                     \
       "    if constexpr (sizeof(T) * N == 16) {\n"                                                                     \
@@ -726,7 +736,7 @@ typedef struct ind__writer {
       "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n"                                           \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(ADD_F32, 1ull << IND__CG_VEC,                                                                                    \
+    X(ADD_F32, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n"                  \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n"                  \
@@ -740,7 +750,7 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(ADD_F16, 1ull << IND__CG_VEC,                                                                                    \
+    X(ADD_F16, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int N> static IND_INLINE void ind_add_f16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
       "    unsigned w[N / 2];\n"                                                                                       \
@@ -758,7 +768,7 @@ typedef struct ind__writer {
       "    asm volatile(\"red.relaxed.gpu.global.add.noftz.f16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"     \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(ADD_BF16, 1ull << IND__CG_VEC,                                                                                   \
+    X(ADD_BF16, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int N> static IND_INLINE void ind_add_bf16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
       "    unsigned w[N / 2];\n"                                                                                       \
@@ -789,13 +799,13 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n"                                     \
       "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"               \
       "};\n")                                                                                                          \
-    X(MAX, 1ull << IND__CG_MAXMIN,                                                                                     \
+    X(MAX, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_maximum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MIN, 1ull << IND__CG_MAXMIN,                                                                                     \
+    X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"                          \
@@ -865,7 +875,7 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
       "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
       "}\n")                                                                                                           \
-    X(SOFTMAX, 1ull << IND__CG_MAXMIN | 1ull << IND__CG_EXP_BELOW,                                                     \
+    X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW),                                                       \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
       "    T max, sum;\n"                                                                                              \
@@ -902,12 +912,13 @@ typedef struct ind__writer {
       "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
       "    return s;\n"                                                                                                \
       "}\n")                                                                                                           \
-    X(SPLIT, 0,                                                                                                        \
+    X(JOIN_APART, 0,                                                                                                   \
       "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n"                 \
       "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n"                                   \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n"                                                   \
-      "}\n"                                                                                                            \
+      "}\n")                                                                                                           \
+    X(JOIN_NEIGHBOURS, 0,                                                                                              \
       "// Joins N states pairwise.\n"                                                                                  \
       "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n"                               \
       "    _Pragma(\"unroll\")\n"                                                                                      \
@@ -915,7 +926,8 @@ typedef struct ind__writer {
       "        _Pragma(\"unroll\")\n"                                                                                  \
       "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n"                                              \
       "    return s[0];\n"                                                                                             \
-      "}\n"                                                                                                            \
+      "}\n")                                                                                                           \
+    X(LAST_BLOCK, 0,                                                                                                   \
       "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n"\
       "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n"          \
       "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n"                                  \
@@ -1031,7 +1043,7 @@ typedef struct ind__writer {
       "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
       "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
       "}\n")                                                                                                           \
-    X(TILE_COPY, 1ull << IND__CG_CP_ASYNC | 1ull << IND__CG_HALF_TILE,                                                 \
+    X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE),                                                   \
       "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
       "static IND_INLINE int ind_chunk_bytes(long long left) {\n"                                                      \
       "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
@@ -1053,7 +1065,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(CHUNK_COPY, 1ull << IND__CG_CP_ASYNC, \
+    X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                     \
       "#ifndef IND_EMULATION\n"  \
       "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n"  \
       "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\"\n"  \
@@ -1077,7 +1089,7 @@ typedef struct ind__writer {
       "    }\n"  \
       "}\n") \
     X(MMA_TILE,                                                                                                        \
-      1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,       \
+      IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16),                           \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
       "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n"          \
@@ -1123,7 +1135,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(WGMMA, 1ull << IND__CG_HALF_TILE,                                                                                \
+    X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE),                                                                         \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n"\
       "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
@@ -1148,7 +1160,7 @@ typedef struct ind__writer {
       "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(SUM_TILE, 1ull << IND__CG_VEC,                                                                                   \
+    X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
       "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n"\
       "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n"\
       "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
@@ -1165,7 +1177,7 @@ typedef struct ind__writer {
       "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_SUMS, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
+    X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE),                                                          \
       "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
       "template <int TN, int MI, int NI>\n"                                                                            \
       "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n"               \
@@ -1178,7 +1190,7 @@ typedef struct ind__writer {
       "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(FMA_TILE, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
+    X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE),                                                          \
       "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n"\
       "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
       "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
@@ -1316,7 +1328,7 @@ typedef struct ind__writer {
       "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(VEC_PART, (uint64_t)1 << IND__CG_VEC,                                                                            \
+    X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
       "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n"        \
       "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n"            \
       "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n"                  \
@@ -1371,7 +1383,7 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n"                                      \
       "}\n")                                                                                                           \
-    X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
+    X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN),                                                                           \
       "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
       "template <class S> struct ind_scan_words {\n"                                                                   \
       "    static constexpr int N = sizeof(S) / 4;\n"                                                                  \
@@ -1465,11 +1477,11 @@ typedef struct ind__writer {
       "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n" \
       "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n"\
       "};\n")                                                                                                          \
-    X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
+    X(SORT_F16, IND__CG_NEEDS(IND__CG_F16),                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
       "};\n")                                                                                                          \
-    X(SORT_BF16, (uint64_t)1 << IND__CG_BF16,                                                                          \
+    X(SORT_BF16, IND__CG_NEEDS(IND__CG_BF16),                                                                          \
       "struct ind_key_bf16 {\n"                                                                                        \
       "    static IND_INLINE float of(unsigned short x) { return ind_bf16_to_f32(x); }\n"                              \
       "};\n")                                                                                                          \
@@ -1508,7 +1520,7 @@ typedef struct ind__writer {
       "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n"\
       "    __syncthreads();\n"                                                                                         \
       "}\n")\
-    X(SORT_LONG, (uint64_t)1 << IND__CG_SORT,                                                                          \
+    X(SORT_LONG, IND__CG_NEEDS(IND__CG_SORT),                                                                          \
       "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n"                    \
       "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n"                   \
       "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n"\
@@ -1538,25 +1550,37 @@ typedef struct ind__writer {
 /* clang-format on */
 
 enum {
+    IND__CG_NO_PIECE,
 #define X(name, needs, text) IND__CG_##name,
     IND__CG_PRELUDE(X)
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= 64, "pieces are bits of ind__writer.prelude");
+_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "pieces are bits of ind__pieces");
 
 static const struct {
-    uint64_t needs;
+    uint8_t needs[4]; /* up to the first IND__CG_NO_PIECE */
     const char *text;
-} cg__prelude[] = {
-#define X(name, needs, text) {needs, text},
-    IND__CG_PRELUDE(X)
+} cg__prelude[] = {{{0}, ""},
+#define X(name, needs, text) {{needs}, text},
+                   IND__CG_PRELUDE(X)
 #undef X
 };
 
-/* The source will need this piece, and those it is built on. */
+/* With the pieces that this one is built on. */
+static void cg__add_piece(ind__pieces *set, int piece) {
+    set->word[piece / 64] |= 1ull << piece % 64;
+    for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
+        cg__add_piece(set, cg__prelude[piece].needs[i]);
+}
+
+static void cg__add_pieces(ind__pieces *set, const ind__pieces *more) {
+    for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
+}
+
+/* The source will need this piece. */
 static void cg__use(ind__writer *w, int piece) {
-    w->prelude |= 1ull << piece | cg__prelude[piece].needs;
+    cg__add_piece(&w->prelude, piece);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>spellings */
@@ -3380,7 +3404,7 @@ static void cg__emit_shift(ind__writer *w) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
     }
-    cg__use(w, IND__CG_ACROSS);
+    cg__use(w, IND__CG_BOUNDARY);
     ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
                cg__buffer(w, cg__inst(w, w->leader)->source), start);
 }
@@ -3418,7 +3442,7 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i);
 
 /* The expression that loads the vector of LOAD i at hand. */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    cg__use(w, w->across[i] ? IND__CG_ACROSS : IND__CG_VEC);
+    cg__use(w, w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
     return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], element);
 }
@@ -3482,7 +3506,7 @@ static void cg__vector_stores(ind__writer *w) {
         cg__write_mask(w, inst->arg[1]);
         const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
         if (adder) cg__use(w, adder->piece);
-        if (w->across[i]) cg__use(w, IND__CG_ACROSS);
+        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
         const char *store = w->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
         if (inst->arg[1]) w->code.indent--;
@@ -5201,7 +5225,7 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
         offset += (blocks * own * cg__split_state_bytes(w, i) + 15) / 16 * 16;
     }
     w->variant->partial_bytes = offset;
-    cg__use(w, IND__CG_SPLIT);
+    cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
                cg__expr_string(w, w->variant->splits));
 }
@@ -5270,7 +5294,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        cg__use(w, IND__CG_SPLIT);
+        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
         ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
     }
     cg__emit_join(w, s);
@@ -5345,7 +5369,7 @@ static void cg__join_columns(ind__writer *w) {
         if (w->lanes > 1) cg__unroll(w);
         if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
         if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
-        if (x < 32) cg__use(w, IND__CG_SPLIT);
+        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
                    w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
@@ -5373,7 +5397,7 @@ static void cg__join_column_splits(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
         if (!cg__is_reduce(w, i)) continue;
         if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
-        if (columns < 32) cg__use(w, IND__CG_SPLIT);
+        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
         ind__textf(&w->code,
                    columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
     }
@@ -8876,9 +8900,15 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static void cg__write_prelude(ind__text *t, uint64_t pieces) {
+static bool cg__has_pieces(const ind__pieces *set) {
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) any |= set->word[i];
+    return any;
+}
+
+static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(pieces >> i & 1)) continue;
+        if (!(pieces->word[i / 64] >> i % 64 & 1)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }
@@ -8904,8 +8934,9 @@ static ind_status cg__assemble(ind__writer *w) {
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
-    cg__write_prelude(&t, w->prelude);
+    if (cg__has_pieces(&w->prelude) || w->num_functions)
+        ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(&t, &w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
@@ -9078,7 +9109,7 @@ typedef struct cg__part {
     const char *params;   /* of its function, behind the block's place */
     const char *code;     /* of its function */
     const char *outside;  /* what stands before it: ind_wgmma_tile */
-    uint64_t prelude;
+    ind__pieces prelude;
     bool barrier; /* all threads of the block must take part */
     uint32_t function;
 } cg__part;
@@ -9343,13 +9374,14 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    uint64_t prelude = x->variant->dependent ? 1ull << IND__CG_DEPENDENCY : 0;
+    ind__pieces prelude = {0};
+    if (x->variant->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
     for (uint32_t i = 0; i < x->num_parts; i++) {
-        prelude |= x->part[i]->prelude;
-        if (cg__num_axes(&x->part[i]->variant) > 1) prelude |= 1ull << IND__CG_QUOTIENT;
+        cg__add_pieces(&prelude, &x->part[i]->prelude);
+        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_piece(&prelude, IND__CG_QUOTIENT);
     }
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
-    cg__write_prelude(t, prelude);
+    cg__write_prelude(t, &prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
     ind__textf(t,
                "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
