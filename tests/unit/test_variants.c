@@ -12,13 +12,13 @@
 #include <string.h>
 
 #define ROWS    3
-#define LONGEST 300
-#define EVEN    256 /* as the hint: vectors divide it */
+#define LONGEST 3000
+#define EVEN    256 /* the usual hint: vectors divide it */
 #define ODD     253
 #define PACK    "build/test_variants.indpack"
 
 static const char text[] = "graph variants {\n"
-                           "  size S in [1, 300] hint 256\n"
+                           "  size S in [1, 3000] hint %d\n"
                            "  input x : f32[3, S]\n"
                            "  input w : f32[S]\n"
                            "  y = softmax(x, dim=-1)\n"
@@ -44,10 +44,12 @@ static ind_context *new_context(const char *pack, const char *nvrtc) {
 }
 
 /* A module and an instance in the context, and memory for tensors that start up to 16 bytes late. */
-static bool make(setup *s, ind_context *c, bool all) {
+static bool make(setup *s, ind_context *c, int hint, bool all) {
     const ind_compile_desc desc = {.all_variants = all};
+    char hinted[sizeof text + 8];
     *s = (setup){.c = c};
-    ind_graph *g = ind_graph_parse(c, text, NULL);
+    snprintf(hinted, sizeof hinted, text, hint);
+    ind_graph *g = ind_graph_parse(c, hinted, NULL);
     bool ok = g && !ind_compile(g, &desc, &s->m) && !ind_instance_create(s->m, NULL, &s->n);
     for (int i = 0; i < 3 && ok; i++) ok = !ind_module_alloc(s->m, sizeof x + 16, (void **)&s->memory[i]);
     CHECK(ok, "%s", ind_error(c));
@@ -108,7 +110,7 @@ static void check_launch(const setup *s, int length, int late, int built) {
 static void test_alternating(void) {
     ind_context *c = new_context(NULL, NULL);
     setup s;
-    if (c && make(&s, c, false)) {
+    if (c && make(&s, c, EVEN, false)) {
         CHECK(!s.cuda || ind_module_query_stats(s.m).num_sources == 1, "built for the hints alone");
         CHECK(ind_would_compile(s.m, "S=253").num_late == s.cuda, "%s", ind_would_compile(s.m, "S=253").reason);
         check_launch(&s, EVEN, 0, 0);
@@ -126,13 +128,29 @@ static void test_alternating(void) {
     ind_context_destroy(c);
 }
 
+/* Rows that a block shares: of as many rounds as the hinted length takes, or of any, which vectors divide or not. */
+static void test_lengths(void) {
+    static const struct {
+        int length, late, built;
+    } launch[] = {{2048, 0, 0}, {2044, 0, 0}, {2045, 0, 1}, {1000, 0, 2}, {999, 0, 3},  {2048, 4, 4},
+                  {1, 0, 4},    {2049, 0, 4}, {2993, 0, 4}, {3000, 0, 4}, {2048, 0, 4}, {2045, 0, 4}};
+    ind_context *c = new_context(NULL, NULL);
+    setup s;
+    if (c && make(&s, c, 2048, false)) {
+        for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
+            check_launch(&s, launch[i].length, launch[i].late, launch[i].built);
+        drop(&s);
+    }
+    ind_context_destroy(c);
+}
+
 /* The same bits whenever a variant was built, and with all of them from the start. */
 static void test_all_variants(void) {
     static float first[2][ROWS * LONGEST];
     ind_context *c = new_context(NULL, NULL);
     for (int all = 0; all < 2 && c; all++) {
         setup s;
-        if (!make(&s, c, all)) continue;
+        if (!make(&s, c, EVEN, all)) continue;
         CHECK(!s.cuda || ind_module_query_stats(s.m).num_sources == (all ? 3 : 1), "all: %d", all);
         check_launch(&s, EVEN, 4, all ? 0 : 1);
         if (all) CHECK(!memcmp(first[0], z, sizeof z), "other bits");
@@ -162,7 +180,7 @@ static void test_threads(void) {
     pthread_t thread[4];
     job j[4];
     setup s;
-    if (c && make(&s, c, false) && upload(&s, ODD, 0)) {
+    if (c && make(&s, c, EVEN, false) && upload(&s, ODD, 0)) {
         for (int i = 0; i < 4; i++) {
             j[i] = (job){.s = &s};
             CHECK(!ind_instance_create(s.m, NULL, &j[i].n), "%s", ind_error(c));
@@ -237,7 +255,7 @@ static void test_capture(void) {
     void *context;
     driver d;
     setup s;
-    if (c && make(&s, c, false) && s.cuda) {
+    if (c && make(&s, c, EVEN, false) && s.cuda) {
         bool ok = load(&d) && !d.cuDevicePrimaryCtxRetain(&context, 0) && !d.cuCtxPushCurrent_v2(context);
         CHECK(ok && upload(&s, ODD, 0) && capture_callers(&s, &d), "%s", ind_error(c));
         check_result(&s, ODD, 0, "captured by the caller");
@@ -259,7 +277,7 @@ static void test_capture(void) {
 static void test_pack(void) {
     setup s;
     ind_context *c = new_context(PACK, "build/there_is_no_nvrtc.so");
-    if (c && make(&s, c, false) && s.cuda) {
+    if (c && make(&s, c, EVEN, false) && s.cuda) {
         check_launch(&s, ODD, 4, 1);
         check_launch(&s, ODD, 0, 2);
         const ind_module_stats stats = ind_module_query_stats(s.m);
@@ -275,13 +293,13 @@ static void test_refused(void) {
     setup s;
     const char *few = "build/test_variants_few.indpack";
     ind_context *c = new_context(NULL, NULL);
-    if (c && make(&s, c, false)) CHECK(!s.cuda || !ind_pack_save(c, few), "%s", ind_error(c));
+    if (c && make(&s, c, EVEN, false)) CHECK(!s.cuda || !ind_pack_save(c, few), "%s", ind_error(c));
     const bool cuda = s.cuda;
     drop(&s);
     ind_context_destroy(c);
     if (!cuda) return;
     c = new_context(few, "build/there_is_no_nvrtc.so");
-    if (c && make(&s, c, false)) {
+    if (c && make(&s, c, EVEN, false)) {
         CHECK(ind_launch(s.n, desc_of(&s, ODD, 0, NULL)) == IND_LIBRARY, "%s", ind_error(c));
         CHECK(strstr(ind_instance_error(s.n), "first to need its variant") &&
                   strstr(ind_instance_error(s.n), "there_is_no_nvrtc") &&
@@ -299,6 +317,7 @@ int main(void) {
     for (int i = 0; i < ROWS * LONGEST; i++) x[i] = (float)(i * 7919 % 1009) / 250 - 2;
     for (int i = 0; i < LONGEST; i++) w[i] = (float)(i % 13) / 8 - 0.5f;
     test_alternating();
+    test_lengths();
     test_all_variants();
     test_threads();
     test_capture();
