@@ -156,7 +156,7 @@ typedef enum ind__assume {
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
 typedef struct ind__variant {
     ind_strategy strategy;
-    int assume; /* IND__ASSUME_* */
+    int assume;        /* IND__ASSUME_* */
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
     bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
@@ -8251,39 +8251,36 @@ static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
-/* Is the row of about the hinted length, by what is declared or may be assumed: whole in all rounds but the last? Then
-   it is planned as one of that length. */
+/* May the row, which is too long for a warp, be taken to be of about the hinted length? */
 static bool cg__assumes_length(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
     return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
            !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && ind_hint(row) > IND__WARP_ROW;
 }
 
-/* Adds the condition that rows have as many rounds as those of the hinted length. */
-static void cg__guard_length(ind__writer *w) {
-    const ind__variant *v = w->variant;
+/* Adds that condition: up to the hinted length in whole warps of vectors, and so much of it that of up to four rounds
+   all but the last are whole. It is the same for all ways to make the variant. The longest row under it. */
+static int64_t cg__guard_length(ind__writer *w) {
     ind_context *c = w->context;
-    const ind_expr row = cg__r_numel(w);
-    const int64_t round = (int64_t)cg__row_threads(w) * v->vector, slack = cg__round_slack(w);
-    int64_t whole = (ind_hint(row) - slack) / round, rounds = v->per_thread / v->vector;
-    if (whole >= rounds) whole = rounds - 1;
-    w->row_from = whole > 0 ? whole * round + slack : 0;
-    ind_expr most = ind_int(c, rounds * round + (v->shifted ? v->vector - 1 : 0));
-    if (!cg__guard(w->variant, ind_expr_le(row, most)) ||
+    const ind_expr row = cg__r_numel(w), before = w->variant->guard;
+    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
+    if (longest > most) longest = most;
+    w->row_from = longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
         cg__fail(w);
-    w->used |= IND__ASSUME_LENGTH;
+    if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
+    return longest;
 }
 
 /* Where the number of rounds is known, all loads of a thread start at once, and those of the last round alone are under
    a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
-   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096 long,
-   softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
+   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
+   long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
 static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     const ind__variant before = *w->variant;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->kernel->run || w->part;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
     if (!cg__choose_row_known(w, longest)) return false;
-    if (cg__assumes_length(w)) cg__guard_length(w);
     if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
         cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
         return true;
@@ -8396,7 +8393,7 @@ static bool cg__choose_column_split(ind__writer *w) {
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
-    int64_t longest = cg__assumes_length(w) ? ind_hint(cg__r_numel(w)) : cg__upper_bound(cg__r_numel(w));
+    int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
     if (cg__choose_row_split(w, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
@@ -9086,8 +9083,8 @@ static bool cg__sizes_fit(ind__writer *w) {
 }
 
 /* One way to make the variant; *more: there is another one. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way,
-                               bool *more, int *used) {
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
+                               int *used) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
         *v = (ind__variant){.assume = assume, .vector = assume ? 8 : 1, .dependent = cg__launches_dependent(p)};
@@ -9121,21 +9118,31 @@ static bool cg__has_guard(const ind__variant *v) {
     return ind__ok(v->guard) || v->guard_aligned;
 }
 
+/* Rows that are walked along do not need to be of a certain length. */
+static bool cg__is_walked(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
+}
+
 /* First the fast way, with the conditions it needs. For sizes that vectors do not divide, or rows of other lengths, if
-   it needs that, there are others, as long as there are vectors in them, too, as between boundaries. If the last of these
-   has conditions in turn, then also the way that always works. */
+   it needs that, there are others, as long as there are vectors in them, too, as between boundaries. If the last of
+   these has conditions in turn, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH;
-    int used, again;
+    int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, used, again;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
     ind__variant *v = kp->variant;
     ind_status status = cg__plan_variant(p, k, v, all, &used);
+    if (!status && used & IND__ASSUME_LENGTH && cg__is_walked(v)) {
+        all &= ~IND__ASSUME_LENGTH;
+        status = cg__plan_variant(p, k, v, all, &used);
+    }
     const bool vectors = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION;
     kp->num_variants = 1;
     for (int without = 1; without <= used && !status && vectors; without++) { /* the subsets, fewest first */
         if ((without & used) != without) continue;
         status = cg__plan_variant(p, k, v + kp->num_variants, all & ~without, &again);
-        kp->num_variants += again == (used & ~without) && v[kp->num_variants].vector > 1;
+        const ind__variant *made = v + kp->num_variants;
+        const bool walked = again & IND__ASSUME_LENGTH && cg__is_walked(made);
+        kp->num_variants += again == (used & ~without) && made->vector > 1 && !walked;
     }
     v += kp->num_variants;
     if (status || !cg__has_guard(v - 1)) return status;

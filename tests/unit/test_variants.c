@@ -133,7 +133,7 @@ static void test_lengths(void) {
     static const struct {
         int length, late, built;
     } launch[] = {{2048, 0, 0}, {2044, 0, 0}, {2045, 0, 1}, {1000, 0, 2}, {999, 0, 3},  {2048, 4, 4},
-                  {1, 0, 4},    {2049, 0, 4}, {2993, 0, 4}, {3000, 0, 4}, {2048, 0, 4}, {2045, 0, 4}};
+                  {1, 0, 4},    {1551, 0, 4}, {2993, 0, 4}, {3000, 0, 4}, {2048, 0, 4}, {2045, 0, 4}};
     ind_context *c = new_context(NULL, NULL);
     setup s;
     if (c && make(&s, c, 2048, false)) {
