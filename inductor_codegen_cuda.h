@@ -393,6 +393,16 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
+    X(VEC_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16),                                                              \
+      "// Two halves come as a word: of a word, a mask or a shift makes a bf16 a float, of a half that takes two.\n"   \
+      "template <int N> static IND_INLINE ind_vec<unsigned short, N> ind_load(const unsigned short *p) {\n"            \
+      "    if (N % 2) return *reinterpret_cast<const ind_vec<unsigned short, N> *>(p);\n"                              \
+      "    const ind_vec<unsigned, (N + 1) / 2> words = *reinterpret_cast<const ind_vec<unsigned, (N + 1) / 2> *>(p);\n" \
+      "    ind_vec<unsigned short, N> x;\n"                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++) x.at[i] = (unsigned short)(words.at[i / 2] >> i % 2 * 16);\n"                   \
+      "    return x;\n"                                                                                                \
+      "}\n")                                                                                                           \
     X(BOUNDARY, 0,                                                                                                     \
       "// Elements from the boundary of N elements at or before p to p.\n" \
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
@@ -808,6 +818,52 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
+    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX),                                                 \
+      "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n"                                   \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
+      "    unsigned m;\n"                                                                                              \
+      "    asm(\"max.NaN.bf16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                    \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
+      "    unsigned m[2];\n"                                                                                           \
+      "    for (int i = 0; i < 2; i++)\n"                                                                              \
+      "        m[i] = ind_f32_to_bf16(ind_max(ind_bf16_to_f32((unsigned short)(a >> 16 * i)), ind_bf16_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n"                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n"                                                                                                       \
+      "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_bf16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"             \
+      "    s.join({ind_bf16_to_f32((unsigned short)m)});\n"                                                            \
+      "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n"                                                    \
+      "}\n")                                                                                                           \
+    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX),                                                   \
+      "// The largest of N f16 joins a state: two by two, as they lie in memory.\n"                                    \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
+      "    unsigned m;\n"                                                                                              \
+      "    asm(\"max.NaN.f16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                     \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
+      "    unsigned m[2];\n"                                                                                           \
+      "    for (int i = 0; i < 2; i++)\n"                                                                              \
+      "        m[i] = ind_f32_to_f16(ind_max(ind_f16_to_f32((unsigned short)(a >> 16 * i)), ind_f16_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n"                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n"                                                                                                       \
+      "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_f16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"              \
+      "    s.join({ind_f16_to_f32((unsigned short)m)});\n"                                                             \
+      "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n"                                                     \
+      "}\n")                                                                                                           \
     X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
@@ -4047,6 +4103,7 @@ typedef struct cg__sweep {
     int stage;
     bool second; /* B */
     bool stores;
+    bool halves; /* 16-bit values have joined their maxima */
 } cg__sweep;
 
 #define IND__CG_MAX_SWEEPS 64
@@ -4351,38 +4408,6 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "ind_exp_below(");
         cg__value(w, x);
         ind__textf(&w->code, ", ind_exp_base(s%u.value))", i);
-    }
-}
-
-/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
-static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        char letter;
-        if (!cg__reduces_in(w, i, s)) continue;
-        ind_reduction r = cg__step(w, i, s, &letter);
-        if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
-            cg__value(w, inst->arg[0]);
-            ind__textf(&w->code, ";\n");
-            continue;
-        }
-        if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
-        else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
-        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
-        if (s->second)
-            cg__emit_second_term(w, i);
-        else
-            cg__value(w, inst->arg[0]);
-        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
-        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
-        if (r == IND_REDUCE_DOT) {
-            ind__textf(&w->code, " * ");
-            cg__value(w, inst->arg[1]);
-        }
-        ind__textf(&w->code, "});\n");
     }
 }
 
@@ -4787,6 +4812,88 @@ static void cg__forget_chunk_vectors(ind__writer *w) {
         if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
+/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
+   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
+   the same. Returns the piece of the prelude for it, 0: it is something else. */
+static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    char letter;
+    if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
+    const uint32_t load = cg__inst(w, i)->arg[0];
+    if (cg__step(w, i, s, &letter) != IND_REDUCE_MAX || cg__inst(w, load)->op != IND_LOOP_LOAD) return 0;
+    if (!cg__is_row_load(w, load) || strcmp(cg__state_type(w, i), "float") != 0) return 0;
+    const ind_dtype memory = cg__memory_dtype(w, load);
+    return memory == IND_BF16 ? IND__CG_MAX_BF16 : memory == IND_F16 ? IND__CG_MAX_F16 : 0;
+}
+
+static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const int piece = cg__joins_halves(w, i, s);
+        if (!piece) continue;
+        const char *element = w->memory[cg__inst(w, i)->arg[0]];
+        cg__use(w, piece);
+        ind__textf(&w->code, "ind_join_%s(s%u, %.*s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i,
+                   (int)(strstr(element, ".at[j]") - element), element);
+    }
+}
+
+/* Does the sweep do nothing but that? */
+static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__keeps_value(w, i) && w->needed[i]) return false;
+        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+    }
+    return true;
+}
+
+/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        char letter;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        ind_reduction r = cg__step(w, i, s, &letter);
+        if (cg__takes_chunks(w, i, s)) {
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
+            cg__value(w, inst->arg[0]);
+            ind__textf(&w->code, ";\n");
+            continue;
+        }
+        if (cg__has_lanes(w, i))
+            ind__textf(&w->code, "l%u[j].join({", i);
+        else
+            ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
+        if (s->second)
+            cg__emit_second_term(w, i);
+        else
+            cg__value(w, inst->arg[0]);
+        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
+        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
+        if (r == IND_REDUCE_DOT) {
+            ind__textf(&w->code, " * ");
+            cg__value(w, inst->arg[1]);
+        }
+        ind__textf(&w->code, "});\n");
+    }
+}
+
+/* The elements of a vector, one after another. */
+static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
+    const int v = cg__num_vars(w) - 1;
+    const char *base = w->var[v];
+    cg__sweep rest = *s;
+    rest.halves = true;
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    w->var[v] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, stage);
+    cg__keep_values(w);
+    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__end(w);
+    w->var[v] = base;
+}
+
 /* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
@@ -4804,15 +4911,9 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, ~(1u << v), stage);
     cg__vector_loads(w, v);
     cg__vector_sinks(w);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    w->var[v] = cg__string(w, "(%s + j)", base);
-    cg__emit(w, IND__CG_ALL_VARS, stage);
-    cg__keep_values(w);
-    cg__emit_accumulate(w, s, one_r ? w->var[v] : "r + j");
-    cg__end(w);
+    cg__emit_halves(w, s);
+    if (!cg__only_halves(w, s)) cg__emit_elements(w, s, stage);
     cg__emit_chunk_adds(w, s);
-    w->var[v] = base;
     cg__vector_stores(w);
     cg__forget_chunk_vectors(w);
 }
@@ -8057,8 +8158,6 @@ static int cg__threads_of(int64_t vectors, int rounds) {
     return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
 }
 
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -8068,19 +8167,44 @@ static bool cg__gathers_rows(const ind__writer *w) {
     return false;
 }
 
+/* Would a loop over the row read it once, too? */
+static bool cg__loops_once(ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    const ind_strategy strategy = w->variant->strategy;
+    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
+    const int sweeps = cg__sweeps(w, sweep);
+    w->variant->strategy = strategy;
+    return sweeps == 1;
+}
+
+/* Registers for a thread's part of a row that is reduced and nothing else: what it loads and the rest of a kernel, in
+   the units of 8 that they are given out in. */
+static int cg__reducing_registers(const ind__writer *w) {
+    return (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+}
+
+#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
-   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns.
-   Whether 64 do shows in the build. Of fewer than 256 threads several blocks fit whatever registers they take,
+   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
+   and more of them where the row is only reduced and so may take less. Whether that is enough shows in the build.
+   A row that is only reduced is not worth holding where it takes all those threads: a loop reads it once, too, and
+   does not wait. Of fewer than 256 threads several blocks fit whatever registers they take,
    which is enough where rows are not gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200).
  */
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (w->part || w->kernel->run || v->shifted || (v->threads < 256 && !cg__gathers_rows(w))) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && v->per_thread <= 32, few = may && w->way == 0;
-    w->more_ways = w->way < (may ? 2 : 1);
-    if (few) v->blocks_per_sm = IND__CG_FULL_THREADS / v->threads;
+    const bool reduces = cg__loops_once(w), may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    const bool few = may && least <= 64 && w->way < fewest;
+    const int registers = w->way == 0 ? least : 64;
+    if (reduces && v->threads == IND__CG_FULL_THREADS) return false;
+    w->more_ways = w->way < (may ? fewest + 1 : 1);
+    if (few) v->blocks_per_sm = IND__CG_SM_REGISTERS / (v->threads * registers);
     if (few)
-        cg__why(w, "%s, with 64 registers a thread for %d blocks on a multiprocessor", v->why, v->blocks_per_sm);
+        cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
+                v->blocks_per_sm);
     else if (may)
         cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
     return few || w->more_ways;
@@ -8954,9 +9078,12 @@ static bool cg__has_pieces(const ind__pieces *set) {
     return any;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
+static bool cg__has_piece(const ind__pieces *set, int piece) { return set->word[piece / 64] >> piece % 64 & 1; }
+
+static void cg__write_prelude(ind__text *t, ind__pieces *pieces) {
+    if (cg__has_piece(pieces, IND__CG_VEC) && cg__has_piece(pieces, IND__CG_BF16)) cg__add_piece(pieces, IND__CG_VEC_BF16);
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(pieces->word[i / 64] >> i % 64 & 1)) continue;
+        if (!cg__has_piece(pieces, i)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }
@@ -9016,7 +9143,7 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
     if (per_thread > 64 || cg__kept_words(w) * per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
         return false;
     v->per_thread = per_thread;
-    if (v->blocks_per_sm) v->blocks_per_sm = threads < IND__CG_FULL_THREADS ? IND__CG_FULL_THREADS / threads : 0;
+    v->blocks_per_sm = v->blocks_per_sm * v->threads / threads;
     return true;
 }
 
