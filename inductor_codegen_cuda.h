@@ -48,9 +48,9 @@
 
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits, rows of about
-   the hinted length, which a block then holds in as many registers as they take. Between the two there are variants that
-   do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows that are walked
-   along. A launch takes the first whose conditions hold.
+   the hinted length, which a block then holds in as many registers as they take. Between the two there are variants
+   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows that are
+   walked along. A launch takes the first whose conditions hold.
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
