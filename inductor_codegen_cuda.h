@@ -148,7 +148,7 @@ typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
-    IND__ASSUME_LENGTH = 4     /* a block moves rows in as many rounds as those of the hinted length */
+    IND__ASSUME_LENGTH = 4     /* rows that a block shares are of about the hinted length */
 } ind__assume;
 
 #define IND__MAX_VARIANTS 5
