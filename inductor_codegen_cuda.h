@@ -9078,10 +9078,13 @@ static bool cg__has_pieces(const ind__pieces *set) {
     return any;
 }
 
-static bool cg__has_piece(const ind__pieces *set, int piece) { return set->word[piece / 64] >> piece % 64 & 1; }
+static bool cg__has_piece(const ind__pieces *set, int piece) {
+    return set->word[piece / 64] >> piece % 64 & 1;
+}
 
 static void cg__write_prelude(ind__text *t, ind__pieces *pieces) {
-    if (cg__has_piece(pieces, IND__CG_VEC) && cg__has_piece(pieces, IND__CG_BF16)) cg__add_piece(pieces, IND__CG_VEC_BF16);
+    if (cg__has_piece(pieces, IND__CG_VEC) && cg__has_piece(pieces, IND__CG_BF16))
+        cg__add_piece(pieces, IND__CG_VEC_BF16);
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!cg__has_piece(pieces, i)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
