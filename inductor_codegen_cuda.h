@@ -140,6 +140,14 @@ typedef struct ind__kernel_arg {
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
+/* How a variant is made in place of what the formulas choose; 0: as they do. */
+typedef struct ind__tuning {
+    int threads;  /* of a block */
+    int way;      /* so far along the ways to make it (otherwise): other registers, blocks on a multiprocessor, or parts
+                     of a row in registers */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
+} ind__tuning;
+
 #define IND__MAX_VARIANTS 2
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
@@ -170,7 +178,8 @@ typedef struct ind__variant {
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
-    int tuned_threads;     /* that were measured to be faster than the formulas' choice; 0: that is taken */
+    ind__tuning tuned;     /* what was measured to be faster than the formulas' choice; 0: that is taken */
+    int way;               /* of the variant that formulas choose first 0, of what is built in its place 1, .. */
     bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
@@ -201,21 +210,22 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns;  /* predicted, of all kernels */
-    int tuned_threads; /* for the variant that is being planned; 0: as the formulas choose */
+    ind_expr time_ns;   /* predicted, of all kernels */
+    ind__tuning tuning; /* for the variant that is being planned */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
-/* Tuning: other numbers of threads for a variant's blocks, of which the others that are chosen follow. */
-#define IND__MAX_TUNED 4
+/* Tuning: other ways to make a variant, of which all else that is chosen follows. */
+#define IND__MAX_TUNED 12
 /* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
-int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]);
-/* The variant of the kernel with so many threads, in *out. Its tuned_threads are 0, and it is the formulas' choice,
-   where it cannot have as many. */
-ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out);
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
+/* The variant of the kernel made so, in *out; as the formulas choose, with nothing in its `tuned`, where it cannot be.
+ */
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
+bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
 /* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
@@ -292,7 +302,7 @@ typedef struct ind__writer {
     bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
+    ind__tuning tuning;             /* in place of the formulas' choice */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
@@ -376,6 +386,16 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
+      "}\n")                                                                                                           \
+    X(VEC_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16),                                                              \
+      "// Two halves come as a word: of a word, a mask or a shift makes a bf16 a float, of a half that takes two.\n"   \
+      "template <int N> static IND_INLINE ind_vec<unsigned short, N> ind_load(const unsigned short *p) {\n"            \
+      "    if (N % 2) return *reinterpret_cast<const ind_vec<unsigned short, N> *>(p);\n"                              \
+      "    const ind_vec<unsigned, (N + 1) / 2> words = *reinterpret_cast<const ind_vec<unsigned, (N + 1) / 2> *>(p);\n" \
+      "    ind_vec<unsigned short, N> x;\n"                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++) x.at[i] = (unsigned short)(words.at[i / 2] >> i % 2 * 16);\n"                   \
+      "    return x;\n"                                                                                                \
       "}\n")                                                                                                           \
     X(BOUNDARY, 0,                                                                                                     \
       "// Elements from the boundary of N elements at or before p to p.\n" \
@@ -792,6 +812,52 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
+    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX),                                                 \
+      "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n"                                   \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
+      "    unsigned m;\n"                                                                                              \
+      "    asm(\"max.NaN.bf16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                    \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
+      "    unsigned m[2];\n"                                                                                           \
+      "    for (int i = 0; i < 2; i++)\n"                                                                              \
+      "        m[i] = ind_f32_to_bf16(ind_max(ind_bf16_to_f32((unsigned short)(a >> 16 * i)), ind_bf16_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n"                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n"                                                                                                       \
+      "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_bf16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"             \
+      "    s.join({ind_bf16_to_f32((unsigned short)m)});\n"                                                            \
+      "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n"                                                    \
+      "}\n")                                                                                                           \
+    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX),                                                   \
+      "// The largest of N f16 joins a state: two by two, as they lie in memory.\n"                                    \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
+      "    unsigned m;\n"                                                                                              \
+      "    asm(\"max.NaN.f16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                     \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
+      "    unsigned m[2];\n"                                                                                           \
+      "    for (int i = 0; i < 2; i++)\n"                                                                              \
+      "        m[i] = ind_f32_to_f16(ind_max(ind_f16_to_f32((unsigned short)(a >> 16 * i)), ind_f16_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n"                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n"                                                                                                       \
+      "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_f16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"              \
+      "    s.join({ind_f16_to_f32((unsigned short)m)});\n"                                                             \
+      "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n"                                                     \
+      "}\n")                                                                                                           \
     X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
@@ -1402,24 +1468,27 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n"                                                                                                           \
       "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
-      "// So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"               \
+      "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n" \
+      "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n"      \
       "template <class S>\n"                                                                                           \
-      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
+      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n" \
+      "                                              const S &none) {\n"                                               \
       "    typedef ind_scan_words<S> words;\n"                                                                         \
       "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
-      "    words tiles, groups;\n"                                                                                     \
+      "    const bool last = tile == tiles - 1;\n"                                                                     \
+      "    words totals, groups;\n"                                                                                    \
       "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
       "    group += tile / 32 * (long long)words::N;\n"                                                                \
-      "    if (lane == in) words::publish(total, all);\n"                                                              \
-      "    if (lane < in) tiles.look(total);\n"                                                                        \
+      "    if (lane == in && in < 31 && !last) words::publish(total, all);\n"                                          \
+      "    if (lane < in) totals.look(total);\n"                                                                       \
       "    if (tile >= 32) groups.look(group);\n"                                                                      \
       "    S front = none;\n"                                                                                          \
-      "    if (lane < in) front = tiles.await(total);\n"                                                               \
+      "    if (lane < in) front = totals.await(total);\n"                                                              \
       "    ind_scan_lanes<32>(front);\n"                                                                               \
       "    const S before = front.lane(31);\n"                                                                         \
       "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
       "    front.join(before);\n"                                                                                      \
-      "    if (lane == 0 && in == 31) {\n"                                                                             \
+      "    if (lane == 0 && in == 31 && !last) {\n"                                                                    \
       "        S next = front;\n"                                                                                      \
       "        next.join(all);\n"                                                                                      \
       "        words::publish(group + words::N, next);\n"                                                              \
@@ -1428,7 +1497,8 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
       "template <int WARPS, int K, class S>\n"                                                                         \
-      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
+      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n" \
+      "                                             int tiles) {\n"                                                    \
       "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
       "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
       "    if (lane == 0) shared[warp] = all;\n"                                                                       \
@@ -1437,7 +1507,7 @@ typedef struct ind__writer {
       "    ind_scan_lanes<32>(warps);\n"                                                                               \
       "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
       "    if (warp == 0) {\n"                                                                                         \
-      "        const S before = ind_scan_look_back(total, group, tile, warps.lane(WARPS - 1), none);\n"                \
+      "        const S before = ind_scan_look_back(total, group, tile, tiles, warps.lane(WARPS - 1), none);\n"         \
       "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
       "    }\n"                                                                                                        \
       "    __syncthreads();\n"                                                                                         \
@@ -2211,15 +2281,20 @@ static void cg__store(ind__writer *w, uint32_t i) {
     if (inst->arg[1]) w->code.indent--;
 }
 
-/* "const int t12 = ...": an index read from memory, checked. */
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
+static ind_expr cg__r_numel(const ind__writer *w);
+
+/* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const bool maybe = cg__may_be_unused(w, i);
+    const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
     if (w->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
-        ind__textf(&w->code, "const %s t%u = (%s)%s(", cg__int(w), i, cg__int(w), check);
+        ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
     cg__value(w, inst->arg[0]);
     ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
     cg__use(w, IND__CG_INDEX);
@@ -2649,6 +2724,30 @@ static void cg__analyse(ind__writer *w) {
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
     cg__find_only_checks(w);
+}
+
+static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
+    const ind__inst *inst = cg__inst(w, user);
+    const ind_expr own = w->body->index[cg__inst(w, indirect)->index + 1];
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (inst->arg[k] == indirect) return true;
+    for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
+        if (ind__expr_depends(w->domain.index[k], own)) return true;
+    return false;
+}
+
+/* Is the INDIRECT the same for a whole row and there for its elements alone, of which there may be none? Then nobody
+   asks for a check, as where the op whose index it is runs by itself: no element of its result is made. */
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
+    int64_t least = 1;
+    bool used = false;
+    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
+        if (!cg__uses_index(w, i, indirect)) continue;
+        if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
+        used = true;
+    }
+    return used;
 }
 
 static bool cg__is_access(const ind__writer *w, uint32_t i) {
@@ -4020,6 +4119,7 @@ typedef struct cg__sweep {
     int stage;
     bool second; /* B */
     bool stores;
+    bool halves; /* 16-bit values have joined their maxima */
 } cg__sweep;
 
 #define IND__CG_MAX_SWEEPS 64
@@ -4324,38 +4424,6 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "ind_exp_below(");
         cg__value(w, x);
         ind__textf(&w->code, ", ind_exp_base(s%u.value))", i);
-    }
-}
-
-/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
-static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        char letter;
-        if (!cg__reduces_in(w, i, s)) continue;
-        ind_reduction r = cg__step(w, i, s, &letter);
-        if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
-            cg__value(w, inst->arg[0]);
-            ind__textf(&w->code, ";\n");
-            continue;
-        }
-        if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
-        else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
-        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
-        if (s->second)
-            cg__emit_second_term(w, i);
-        else
-            cg__value(w, inst->arg[0]);
-        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
-        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
-        if (r == IND_REDUCE_DOT) {
-            ind__textf(&w->code, " * ");
-            cg__value(w, inst->arg[1]);
-        }
-        ind__textf(&w->code, "});\n");
     }
 }
 
@@ -4692,11 +4760,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
-    for (int s = 0; s < n; s++) {
-        bool any = false;
-        for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__reduces_in(w, i, &sweep[s]);
-        joins += any;
-    }
+    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &sweep[s]);
     return joins;
 }
 
@@ -4760,6 +4824,88 @@ static void cg__forget_chunk_vectors(ind__writer *w) {
         if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
+/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
+   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
+   the same. Returns the piece of the prelude for it, 0: it is something else. */
+static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    char letter;
+    if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
+    const uint32_t load = cg__inst(w, i)->arg[0];
+    if (cg__step(w, i, s, &letter) != IND_REDUCE_MAX || cg__inst(w, load)->op != IND_LOOP_LOAD) return 0;
+    if (!cg__is_row_load(w, load) || strcmp(cg__state_type(w, i), "float") != 0) return 0;
+    const ind_dtype memory = cg__memory_dtype(w, load);
+    return memory == IND_BF16 ? IND__CG_MAX_BF16 : memory == IND_F16 ? IND__CG_MAX_F16 : 0;
+}
+
+static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const int piece = cg__joins_halves(w, i, s);
+        if (!piece) continue;
+        const char *element = w->memory[cg__inst(w, i)->arg[0]];
+        cg__use(w, piece);
+        ind__textf(&w->code, "ind_join_%s(s%u, %.*s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i,
+                   (int)(strstr(element, ".at[j]") - element), element);
+    }
+}
+
+/* Does the sweep do nothing but that? */
+static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__keeps_value(w, i) && w->needed[i]) return false;
+        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+    }
+    return true;
+}
+
+/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        char letter;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        ind_reduction r = cg__step(w, i, s, &letter);
+        if (cg__takes_chunks(w, i, s)) {
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
+            cg__value(w, inst->arg[0]);
+            ind__textf(&w->code, ";\n");
+            continue;
+        }
+        if (cg__has_lanes(w, i))
+            ind__textf(&w->code, "l%u[j].join({", i);
+        else
+            ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
+        if (s->second)
+            cg__emit_second_term(w, i);
+        else
+            cg__value(w, inst->arg[0]);
+        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
+        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
+        if (r == IND_REDUCE_DOT) {
+            ind__textf(&w->code, " * ");
+            cg__value(w, inst->arg[1]);
+        }
+        ind__textf(&w->code, "});\n");
+    }
+}
+
+/* The elements of a vector, one after another. */
+static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
+    const int v = cg__num_vars(w) - 1;
+    const char *base = w->var[v];
+    cg__sweep rest = *s;
+    rest.halves = true;
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    w->var[v] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, stage);
+    cg__keep_values(w);
+    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__end(w);
+    w->var[v] = base;
+}
+
 /* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
@@ -4777,15 +4923,9 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, ~(1u << v), stage);
     cg__vector_loads(w, v);
     cg__vector_sinks(w);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    w->var[v] = cg__string(w, "(%s + j)", base);
-    cg__emit(w, IND__CG_ALL_VARS, stage);
-    cg__keep_values(w);
-    cg__emit_accumulate(w, s, one_r ? w->var[v] : "r + j");
-    cg__end(w);
+    cg__emit_halves(w, s);
+    if (!cg__only_halves(w, s)) cg__emit_elements(w, s, stage);
     cg__emit_chunk_adds(w, s);
-    w->var[v] = base;
     cg__vector_stores(w);
     cg__forget_chunk_vectors(w);
 }
@@ -6174,9 +6314,9 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         if (cg__looks_back(w)) {
-            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile);\n", warps, cg__of_scan(w, "before", i),
-                       cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i), cg__of_scan(w, "totals", i),
-                       cg__of_scan(w, "groups", i));
+            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile, tiles);\n", warps,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i),
+                       cg__of_scan(w, "totals", i), cg__of_scan(w, "groups", i));
             continue;
         }
         const char *shared = cg__of_scan(w, "shared", i);
@@ -8030,8 +8170,6 @@ static int cg__threads_of(int64_t vectors, int rounds) {
     return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
 }
 
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -8041,19 +8179,44 @@ static bool cg__gathers_rows(const ind__writer *w) {
     return false;
 }
 
+/* Would a loop over the row read it once, too? */
+static bool cg__loops_once(ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    const ind_strategy strategy = w->variant->strategy;
+    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
+    const int sweeps = cg__sweeps(w, sweep);
+    w->variant->strategy = strategy;
+    return sweeps == 1;
+}
+
+/* Registers for a thread's part of a row that is reduced and nothing else: what it loads and the rest of a kernel, in
+   the units of 8 that they are given out in. */
+static int cg__reducing_registers(const ind__writer *w) {
+    return (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+}
+
+#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
-   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns.
-   Whether 64 do shows in the build. Of fewer than 256 threads several blocks fit whatever registers they take,
+   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
+   and more of them where the row is only reduced and so may take less. Whether that is enough shows in the build.
+   A row that is only reduced is not worth holding where it takes all those threads: a loop reads it once, too, and
+   does not wait. Of fewer than 256 threads several blocks fit whatever registers they take,
    which is enough where rows are not gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200).
  */
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (w->part || w->kernel->run || v->shifted || (v->threads < 256 && !cg__gathers_rows(w))) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && v->per_thread <= 32, few = may && w->way == 0;
-    w->more_ways = w->way < (may ? 2 : 1);
-    if (few) v->blocks_per_sm = IND__CG_FULL_THREADS / v->threads;
+    const bool reduces = cg__loops_once(w), may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    const bool few = may && least <= 64 && w->way < fewest;
+    const int registers = w->way == 0 ? least : 64;
+    if (reduces && v->threads == IND__CG_FULL_THREADS) return false;
+    w->more_ways = w->way < (may ? fewest + 1 : 1);
+    if (few) v->blocks_per_sm = IND__CG_SM_REGISTERS / (v->threads * registers);
     if (few)
-        cg__why(w, "%s, with 64 registers a thread for %d blocks on a multiprocessor", v->why, v->blocks_per_sm);
+        cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
+                v->blocks_per_sm);
     else if (may)
         cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
     return few || w->more_ways;
@@ -8366,9 +8529,8 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_column(w);
 }
 
-#define IND__CG_SCAN_WORDS                                                                                             \
-    32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
-        */
+/* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
+#define IND__CG_SCAN_WORDS 32
 
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
@@ -8520,9 +8682,8 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
-#define IND__CG_SCAN_FLIGHT                                                                                            \
-    32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
-           */
+/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
+#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
@@ -8693,7 +8854,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .variant = v,
                        .arena = &p->arena,
                        .optimistic = optimistic,
-                       .tuned_threads = p->tuned_threads,
+                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
@@ -8889,9 +9050,15 @@ static bool cg__has_pieces(const ind__pieces *set) {
     return any;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
+static bool cg__has_piece(const ind__pieces *set, int piece) {
+    return set->word[piece / 64] >> piece % 64 & 1;
+}
+
+static void cg__write_prelude(ind__text *t, ind__pieces *pieces) {
+    if (cg__has_piece(pieces, IND__CG_VEC) && cg__has_piece(pieces, IND__CG_BF16))
+        cg__add_piece(pieces, IND__CG_VEC_BF16);
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(pieces->word[i / 64] >> i % 64 & 1)) continue;
+        if (!cg__has_piece(pieces, i)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }
@@ -8951,16 +9118,16 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
     if (per_thread > 64 || cg__kept_words(w) * per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
         return false;
     v->per_thread = per_thread;
-    if (v->blocks_per_sm) v->blocks_per_sm = threads < IND__CG_FULL_THREADS ? IND__CG_FULL_THREADS / threads : 0;
+    v->blocks_per_sm = v->blocks_per_sm * v->threads / threads;
     return true;
 }
 
 /* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
-static void cg__retune(ind__writer *w, int threads) {
+static bool cg__retune_threads(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
@@ -8969,12 +9136,44 @@ static void cg__retune(ind__writer *w, int threads) {
     case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
     default: break;
     }
-    if (!fits) return;
-    v->threads = v->tuned_threads = threads;
+    if (!fits) return false;
+    v->threads = threads;
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
+    return true;
+}
+
+/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+static bool cg__retune_together(ind__writer *w, int num) {
+    ind__variant *v = w->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+    if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
+        v->per_thread = num * v->vector;
+        return true;
+    }
+    if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
+    v->rows = v->threads / cg__row_threads(w) * num;
+    v->batch = num > 1 ? num : 0;
+    return true;
+}
+
+static void cg__retune(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const ind__tuning t = w->tuning;
+    if (t.threads && cg__retune_threads(w, t.threads)) {
+        v->tuned.threads = t.threads;
+        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+    }
+    if (t.together && cg__retune_together(w, t.together)) {
+        v->tuned.together = t.together;
+        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+    }
+    if (t.way) {
+        v->tuned.way = t.way;
+        cg__why(w, "%s; tuned to that", v->why);
+    }
+    if (!v->tuned.threads && !v->tuned.together) return;
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->per_thread);
-    cg__why(w, "%s; tuned to %d threads", v->why, threads);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
 }
 
 /* Decides and writes the body. */
@@ -8997,7 +9196,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
             cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
-        if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
+        if (!w->part) cg__retune(w);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
@@ -9026,7 +9225,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
-        w.way = way;
+        w.way = v->way = way + p->tuning.way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
@@ -9746,12 +9945,17 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* The variant of the launch at `from` for the one at `to`. */
+/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
-    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
-    for (uint32_t i = 0; v->arg && i < v->num_args; i++)
-        if (v->arg[i].kind == IND__ARG_BUFFER) v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
-    return v->arg != NULL;
+    for (;; v = v->otherwise) {
+        v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
+        for (uint32_t i = 0; v->arg && i < v->num_args; i++)
+            if (v->arg[i].kind == IND__ARG_BUFFER)
+                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+        if (!v->arg || !v->otherwise) return v->arg != NULL;
+        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
+        if (!v->otherwise) return false;
+    }
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
@@ -9812,15 +10016,21 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
-/* Half and twice as many, and again: beyond, a block has too little to do, or a multiprocessor too few blocks. */
-int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]) {
-    const bool tunable = v->strategy == IND_STRATEGY_POINTWISE || v->strategy == IND_STRATEGY_ROW_WARP ||
-                         v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
-                         v->strategy == IND_STRATEGY_COLUMN;
-    const int candidate[IND__MAX_TUNED] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
+   All ways that are left to make it, which the build may not have spilled enough to need. */
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
+    const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
+    const bool threads = points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN;
+    const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+    const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
-    for (int i = 0; tunable && i < IND__MAX_TUNED; i++)
-        if (candidate[i] >= 32 && candidate[i] <= 1024) threads[num++] = candidate[i];
+    for (int i = 0; threads && !v->shifted && v->batch < 2 && i < 4; i++)
+        if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
+    for (const ind__variant *way = v->otherwise; way && num < IND__MAX_TUNED; way = way->otherwise)
+        tuning[num++] = (ind__tuning){.way = way->way};
+    for (int n = 1; (warps || together > 1) && !v->shifted && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
+        if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
 }
 
@@ -9830,12 +10040,16 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
            cg__same_exprs(&a->guard, &b->guard, 1);
 }
 
-ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out) {
+bool ind__is_tuned(const ind__variant *v) {
+    return v->tuned.threads || v->tuned.way || v->tuned.together;
+}
+
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
-    p->tuned_threads = threads;
+    p->tuning = tuning;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
-    p->tuned_threads = 0;
-    if (!status && !cg__same_conditions(first, out)) *out = *first;
+    p->tuning = (ind__tuning){0};
+    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
 }
 
