@@ -8815,20 +8815,6 @@ static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
 
-/* The most threads of a block that walks along a row. Where chunks are joined, of one pass, a warp's states cost as
-   much to join as many elements, so blocks have half as many warps if there are two rows for each of the four blocks
-   that run side by side by 64 registers a thread (cross entropy of 32768 bf16: 73 % of a copy with 512 threads, 93 with
-   256).
- */
-static int cg__most_walking(ind__writer *w) {
-    const int64_t rows = ind_hint(cg__p_numel(w)), sms = w->target->num_sms;
-    bool chunks = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        chunks |= cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i));
-    if (rows < 2 * sms) return 1024;
-    return chunks && rows >= 8 * sms && cg__looped_sweeps(w) == 1 ? 256 : 512;
-}
-
 /* May the row, which is too long for a warp, be taken to be of about the hinted length? */
 static bool cg__assumes_length(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
@@ -8889,6 +8875,19 @@ static int cg__looped_cluster(const ind__writer *w) {
     if (!cg__can_cluster(w)) return 1;
     while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
     return n;
+}
+
+/* The most threads of a block that walks along a row. Where chunks are joined, of one pass, a warp's states cost as
+   much to join as many elements, so blocks have half as many warps if there are two rows for each of the four blocks
+   that run side by side by 64 registers a thread (cross entropy of 32768 bf16: 73 % of a copy with 512 threads, 93 with
+   256). */
+static int cg__most_walking(ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), sms = w->target->num_sms;
+    bool chunks = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        chunks |= cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i));
+    if (rows < 2 * sms) return 1024;
+    return chunks && rows >= 8 * sms && cg__looped_sweeps(w) == 1 ? 256 : 512;
 }
 
 static void cg__choose_row_looped(ind__writer *w) {
