@@ -2119,6 +2119,13 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, ");\n");
         return;
     }
+    const bool least = inst->reduction == IND_REDUCE_MIN;
+    if (memory == IND_I32 && type == IND_I32 && (least || inst->reduction == IND_REDUCE_MAX)) {
+        ind__textf(&w->code, "atomic%s(&%s, ", least ? "Min" : "Max", element);
+        cg__value(w, inst->arg[0]);
+        ind__textf(&w->code, ");\n");
+        return;
+    }
     const char *how = cg__combination(w, (ind_reduction)inst->reduction, type);
     cg__use(w, IND__CG_ATOMIC);
     ind__textf(&w->code, "ind_atomic(&%s, [=](%s element) {\n", element, cg__types[memory].memory);
@@ -2187,11 +2194,29 @@ static void cg__store(ind__writer *w, uint32_t i) {
     if (inst->arg[1]) w->code.indent--;
 }
 
+/* "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
+static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
+    const uint32_t x = cg__inst(w, i)->arg[0];
+    ind__textf(&w->code, "const %s t%u = (%s)(", cg__int(w), i, cg__int(w));
+    cg__value(w, x);
+    if (cg__inst(w, i)->flags & IND__INST_WRAP) {
+        ind__textf(&w->code, " < 0 ? ");
+        cg__value(w, x);
+        ind__textf(&w->code, " + %s : ", extent);
+        cg__value(w, x);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
 /* "const int t12 = ...": an index read from memory, checked. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
+    if (inst->flags & IND__INST_CHECKED) {
+        cg__checked(w, i, extent);
+        return;
+    }
     if (w->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
@@ -2490,7 +2515,7 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool reduced = w->varies[i] & cg__r_mask(w);
         w->only_check[i] = 0;
-        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT)
+        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(w, i)->flags & IND__INST_CHECKED))
             w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);

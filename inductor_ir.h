@@ -984,6 +984,7 @@ typedef struct ind__inst {
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_CHECKED  16 /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
 #define IND__INST_RUN       8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
@@ -1010,6 +1011,7 @@ struct ind_ops {
     ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
     struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
+    bool checked;                 /* ind_op_indirect: an earlier loop has checked what is in memory there */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
@@ -1023,6 +1025,7 @@ bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE?
 double ind__neutral_float(ind_reduction r);
 int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
 typedef struct ind__capture { /* what a scatter would store, and where */
+    bool checked; /* asked for: an earlier loop has checked its indices */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -10092,7 +10095,7 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
         if (!ind__ok(index[k])) return;
     if (!v.id) return;
     if (o->capture) {
-        *o->capture = (ind__capture){.set = true, .value = v, .mask = mask};
+        *o->capture = (ind__capture){.checked = o->capture->checked, .set = true, .value = v, .mask = mask};
         for (int k = 0; k < rank; k++) o->capture->index[k] = index[k];
         return;
     }
@@ -10188,6 +10191,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
         x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
+    if (o->checked) i.flags |= IND__INST_CHECKED;
     i.num_index = 2;
     ind_expr index[2] = {size, size};
     ind_value v = o->emit(o, &i, index);
@@ -10211,7 +10215,8 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE || x->op == IND_LOOP_INDIRECT || b->call) live[i] = 1;
+        bool checks = x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED);
+        if (i == b->result || x->op == IND_LOOP_STORE || checks || b->call) live[i] = 1;
         if (!live[i]) continue;
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
@@ -10269,7 +10274,10 @@ static ind_value ir__replay_all(ir__replay_state *s, const uint8_t *live) {
         if (x->op == IND_LOOP_INDIRECT) {
             ind_expr extent = ind__substitute(b->index[x->index], s->from, s->to, s->num);
             s->from[s->num] = b->index[x->index + 1];
+            const bool checked = s->o->checked;
+            s->o->checked = x->flags & IND__INST_CHECKED;
             s->to[s->num] = ind_op_indirect(s->o, (ind_value){s->map[x->arg[0]]}, extent, x->flags & IND__INST_WRAP);
+            s->o->checked = checked;
             if (!ind__ok(s->to[s->num])) return ir__no_value;
             s->num++;
             continue;
@@ -12020,7 +12028,7 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     case IND_LOOP_INDIRECT:
         ind__textf(t, " %%%u in [0, ", i->arg[0]);
         ind__text_expr(t, b->index[i->index]);
-        ind__textf(t, ")%s", i->flags & IND__INST_WRAP ? " wrap" : "");
+        ind__textf(t, ")%s%s", i->flags & IND__INST_WRAP ? " wrap" : "", i->flags & IND__INST_CHECKED ? " checked" : "");
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
