@@ -15140,12 +15140,16 @@ typedef struct graph__ordered {
     bool in_place;                   /* base is not a copy */
     ind__box *meeting, *last;        /* per element: what all its points come to; per row: the last one of them */
     ind__box *sorted, *position;     /* per point in the order of keys: its key and number */
-    ind__box *ranks;                 /* while it is sorted by a digit, per digit and point: how many up to there */
+    ind__box *counts, *ranks;        /* per digit and chunk of them: how many it has, and how many up to there .. */
+    ind__box *in_chunk;              /* .. per point: its place among those of its digit in its chunk, from 1 on */
     int shift;                       /* of the digit */
     bool store_keys, store_begins;   /* which of two arrays is being recorded */
     ind__box *begin, *end;           /* per row: its points among the sorted ones */
-    ind__box *groups, *group, *sums; /* groups up to a row; per group: its first sorted point, its sum .. */
-    int64_t span;                    /* .. and that of the next so many in all */
+    int first;                       /* so many of them are joined with the row itself */
+    int level;                       /* that is being recorded */
+    ind__box *groups[2], *group[2];  /* per level: groups up to a row; per group: its first sorted point .. */
+    ind__box *sums[2];               /* .. and its sum; of level 1 .. */
+    int64_t span;                    /* .. that of the next so many in all */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -15295,11 +15299,13 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
 }
 
 /* ---- sums by sorting: the points are sorted by their row, stably, by digits of GRAPH__DIGIT_BITS bits from the lowest
-   on. Where a point goes is how often its digit comes up to it, behind all smaller digits: a running sum over the
-   points, once for each digit. */
+   on. A point goes behind all points of smaller digits, and those of its own that come before it: in earlier chunks of
+   GRAPH__CHUNK points, which are counted, and in its own chunk, where it looks at all of them. Counts are made for each
+   digit and chunk, in memory, and summed by a scan: with chunks of 64 points it has four elements a point. */
 
-#define GRAPH__DIGIT_BITS 4
+#define GRAPH__DIGIT_BITS 8
 #define GRAPH__DIGITS     (1 << GRAPH__DIGIT_BITS)
+#define GRAPH__CHUNK      64
 
 static ind_value graph__sorted_key(ind_ops *o, const graph__ordered *u, ind_expr at) {
     return u->sorted ? ind__box_load(o, u->sorted, &at, 1)
@@ -15307,38 +15313,81 @@ static ind_value graph__sorted_key(ind_ops *o, const graph__ordered *u, ind_expr
 }
 
 static ind_value graph__sorted_digit(ind_ops *o, const graph__ordered *u, ind_expr at) {
-    ind_value key = ind_op_shift_right(o, graph__sorted_key(o, u, at), graph__number(o, u, u->shift));
+    ind_value key = graph__sorted_key(o, u, at);
+    if (u->shift) key = ind_op_shift_right(o, key, graph__number(o, u, u->shift));
     return ind_op_bit_and(o, key, graph__number(o, u, GRAPH__DIGITS - 1));
 }
 
-/* index: digit times points and point */
-static ind_value graph__sorted_one(ind_ops *o, const ind_expr *index, int rank, void *user) {
+static ind_expr graph__chunk_of(const graph__ordered *u, ind_expr at) {
+    return ind_expr_floordiv(at, ind_int(u->l->context, GRAPH__CHUNK));
+}
+
+/* The count of the chunk and the digit of a point. */
+static ind_expr graph__digit_count(ind_ops *o, const graph__ordered *u, ind_expr at) {
+    ind_expr digits = ind_int(u->l->context, GRAPH__DIGITS);
+    ind_expr digit = graph__ordered_index(o, graph__sorted_digit(o, u, at), digits);
+    if (!ind__ok(digit)) return digit;
+    ind_expr chunks = ind_expr_ceildiv(u->points, ind_int(u->l->context, GRAPH__CHUNK));
+    return ind_expr_add(ind_expr_mul(digit, chunks), graph__chunk_of(u, at));
+}
+
+static void graph__digit_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    ind_expr some = ind_expr_max(u->points, ind_int(u->l->context, 1));
-    ind_value digit = graph__number_at(o, u, ind_expr_floordiv(index[0], some));
+    ind_expr count = graph__digit_count(o, u, index[0]);
     (void)rank;
-    return ind_op_cast(o, ind_op_eq(o, graph__sorted_digit(o, u, ind_expr_mod(index[0], some)), digit), u->number);
+    if (ind__ok(count)) ind__emit_scatter(o, to, &count, 1, graph__number(o, u, 1), (ind_value){0}, IND_REDUCE_SUM);
+}
+
+static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
+}
+
+/* index: a point, and one of its chunk; is that of the same digit, and not behind it? */
+static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__ordered *u = user;
+    ind_expr chunk = graph__chunk_of(u, index[0]), other;
+    (void)rank;
+    other = ind_expr_add(ind_expr_mul(chunk, ind_int(u->l->context, GRAPH__CHUNK)), index[1]);
+    ind_value before = ind_op_index(o, ind_expr_le(other, index[0]), IND_BOOL);
+    ind_value outer = graph__ordered_mask(o, before), digit = graph__sorted_digit(o, u, other);
+    o->mask = outer;
+    ind_value same = ind_op_eq(o, digit, graph__sorted_digit(o, u, index[0]));
+    return ind_op_cast(o, ind_op_and(o, before, same), u->number);
 }
 
 static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    ind_expr digit = graph__ordered_index(o, graph__sorted_digit(o, u, index[0]), ind_int(u->l->context, GRAPH__DIGITS));
+    ind_expr count = graph__digit_count(o, u, index[0]);
     (void)rank;
-    if (!ind__ok(digit)) return;
-    ind_expr rank_at = ind_expr_add(ind_expr_mul(digit, u->points), index[0]);
-    ind_value before = ind_op_sub(o, ind__box_load(o, u->ranks, &rank_at, 1), graph__number(o, u, 1));
-    ind_expr place = graph__ordered_index(o, before, u->points);
+    if (!ind__ok(count)) return;
+    ind_value own = ind__box_load(o, u->counts, &count, 1), all = ind__box_load(o, u->ranks, &count, 1);
+    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->in_chunk, index, 1));
+    ind_expr place = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
     ind_value number = u->position ? ind__box_load(o, u->position, index, 1) : graph__number_at(o, u, index[0]);
     ind_value v = u->store_keys ? graph__sorted_key(o, u, index[0]) : number;
     if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, v, (ind_value){0}, IND_REDUCE_NONE);
 }
 
+static ind_status graph__count_digits(graph__ordered *u) {
+    ind__lowered *p = u->l->w->program;
+    ind_expr chunk = ind_int(p->context, GRAPH__CHUNK), chunks = ind_expr_ceildiv(u->points, chunk);
+    ind_expr all = ind_expr_mul(chunks, ind_int(p->context, GRAPH__DIGITS));
+    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &all, 1, 0, graph__digit_element, u};
+    ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__digit_store, .user = u};
+    ind__reduction_desc r = {.type = IND_REDUCE_SUM, .dtype = u->number, .size = &u->points, .rank = 1};
+    r.rrange = &chunk;
+    r.rrank = 1;
+    r.fn = graph__same_digit;
+    r.user = u;
+    ind_status status = graph__ordered_scatter(u, 0, &all, 1, &d, &u->counts);
+    if (!status) status = ind__box_scan(p, &scan, &u->ranks);
+    return status ? status : ind__box_reduction(p, &r, &u->in_chunk);
+}
+
 static ind_status graph__sort_by_digit(graph__ordered *u) {
     ind__box *sorted, *position;
-    ind_expr all = ind_expr_mul(u->points, ind_int(u->l->context, GRAPH__DIGITS));
-    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &all, 1, 0, graph__sorted_one, u};
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_store, .user = u};
-    ind_status status = ind__box_scan(u->l->w->program, &scan, &u->ranks);
+    ind_status status = graph__count_digits(u);
     u->store_keys = true;
     if (!status) status = graph__ordered_scatter(u, 0, &u->points, 1, &d, &sorted);
     u->store_keys = false;
@@ -15363,12 +15412,13 @@ static ind_status graph__sort_points(graph__ordered *u) {
     return status;
 }
 
-/* ---- .. and each row's points are joined in order: the first GRAPH__GROUP of them with the row itself; the others in
-   groups of as many, then the sums of groups in groups again, and so on. So no thread joins many, however the points
+/* ---- .. and each row's points are joined in order: the first few of them with the row itself; the others in groups
+   of GRAPH__GROUP, then the sums of groups in groups again, and so on. So no thread joins many, however the points
    are spread. */
 
-#define GRAPH__GROUP_BITS 4
-#define GRAPH__GROUP      (1 << GRAPH__GROUP_BITS)
+#define GRAPH__GROUP_BITS  5
+#define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
+#define GRAPH__LAST_GROUPS 2 /* sums of groups that are joined with the row, at the most */
 
 /* Of the place `at` among sorted points: is another row's the one before, or behind? */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
@@ -15391,53 +15441,62 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Groups of the row but for the first. */
-static ind_value graph__more_groups(ind_ops *o, const graph__ordered *u, ind_expr row) {
+/* Groups of the row's points but for the first few; of its groups where they are many (level 1). */
+static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
-    ind_value last = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, 1));
-    ind_value groups = ind_op_shift_right(o, last, graph__number(o, u, GRAPH__GROUP_BITS));
-    return ind_op_maximum(o, groups, graph__number(o, u, 0)); /* of no point there is no group, not -1 */
+    ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
+    n = ind_op_maximum(o, n, graph__number(o, u, 0));
+    for (int k = 0; k <= level; k++) {
+        ind_value few = ind_op_le(o, n, graph__number(o, u, GRAPH__LAST_GROUPS));
+        ind_value full = ind_op_add(o, n, graph__number(o, u, GRAPH__GROUP - 1));
+        n = ind_op_shift_right(o, full, graph__number(o, u, GRAPH__GROUP_BITS));
+        if (k) n = ind_op_where(o, few, graph__number(o, u, 0), n);
+    }
+    return n;
 }
 
-static ind_value graph__more_groups_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
+static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     (void)rank;
-    return graph__more_groups(o, user, index[0]);
+    return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-static ind_expr graph__most_groups(const graph__ordered *u) {
-    return ind_expr_ceildiv(u->points, ind_int(u->l->context, GRAPH__GROUP));
+/* So many groups there are at the most: the fewest points that a row with one more has are so many times as many. */
+static ind_expr graph__most_groups(const graph__ordered *u, int level) {
+    int64_t fewest = u->first + 1 + (level ? GRAPH__LAST_GROUPS * GRAPH__GROUP : 0);
+    return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
 }
 
-/* Where the sum of the row's second group stands; those of its other groups stand behind it. */
-static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, ind_value more) {
-    return ind_op_sub(o, ind__box_load(o, u->groups, &row, 1), more);
+/* Where the sum of the row's first group stands; those of its other groups stand behind it. */
+static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
+    return ind_op_sub(o, ind__box_load(o, u->groups[level], &row, 1), graph__row_groups(o, u, row, level));
 }
 
-/* Point `at` of the sorted ones is where a group begins that is not its row's first. */
+/* Of each group, its first one among the sorted points. */
 static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
+    const int bits = GRAPH__GROUP_BITS * (u->level + 1);
     ind_value inside;
     (void)rank;
     ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, inside), at = graph__number_at(o, u, index[0]);
-    ind_value behind = ind_op_sub(o, at, ind__box_load(o, u->begin, &row, 1));
-    ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, GRAPH__GROUP - 1));
+    ind_value first_few = ind_op_add(o, ind__box_load(o, u->begin, &row, 1), graph__number(o, u, u->first));
+    ind_value behind = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, behind, graph__number(o, u, bits));
+    ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, ((int64_t)1 << bits) - 1));
     ind_value starts = ind_op_eq(o, in_group, graph__number(o, u, 0));
-    starts = ind_op_and(o, starts, ind_op_gt(o, behind, graph__number(o, u, 0)));
+    starts = ind_op_and(o, starts, ind_op_ge(o, behind, graph__number(o, u, 0)));
+    starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->level)));
     graph__ordered_mask(o, starts);
-    ind_value first = graph__first_group(o, u, row, graph__more_groups(o, u, row));
-    ind_value nth = ind_op_shift_right(o, behind, graph__number(o, u, GRAPH__GROUP_BITS));
-    ind_value group = ind_op_sub(o, ind_op_add(o, first, nth), graph__number(o, u, 1));
-    ind_expr place = graph__ordered_index(o, group, graph__most_groups(u));
+    ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->level), nth);
+    ind_expr place = graph__ordered_index(o, group, graph__most_groups(u, u->level));
     if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, at, o->mask, IND_REDUCE_NONE);
     o->mask = outer;
 }
 
-/* Joins to `sum`, if it is one, the sorted points from `at` up to the end of their row, a group at the most. */
+/* Joins to `sum`, if it is one, the sorted points from `at` up to the end of their row, `most` of them. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
-                                   const ind_expr *inner) {
-    for (int j = 0; j < GRAPH__GROUP; j++) {
+                                   int most, const ind_expr *inner) {
+    for (int j = 0; j < most; j++) {
         ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, place, end), outer = graph__ordered_mask(o, there);
         ind_expr point = graph__ordered_index(o, place, u->points);
@@ -15456,41 +15515,52 @@ static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value 
 
 static ind_value graph__group_sum(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
-    ind_value at = ind__box_load(o, u->group, index, 1), outer = o->mask;
+    ind_value at = ind__box_load(o, u->group[0], index, 1), outer = o->mask;
     (void)rank;
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     ind_value end = ind__ok(row) ? ind__box_load(o, u->end, &row, 1) : (ind_value){0};
-    ind_value sum = graph__join_group(o, u, (ind_value){0}, at, end, index + 1);
+    ind_value sum = graph__join_group(o, u, (ind_value){0}, at, end, GRAPH__GROUP, index + 1);
     o->mask = outer;
     return sum;
 }
 
-/* Sums of u->span groups become sums of GRAPH__GROUP times as many, at the first of them. */
+/* Joins to `sum`, if it is one, `most` sums of groups of a row: from `first` on, `step` apart, so many as `left`. */
+static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, ind_value sum, int level, ind_value first,
+                                  ind_value left, int64_t most, int64_t step, const ind_expr *inner) {
+    ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
+    for (int d = 0; d < u->whole; d++) from[1 + d] = inner[d];
+    for (int64_t k = 0; k < most; k++) {
+        ind_value there = ind_op_lt(o, graph__number(o, u, k * step), left), outer = graph__ordered_mask(o, there);
+        from[0] = graph__ordered_index(o, ind_op_add(o, first, graph__number(o, u, k * step)), all);
+        ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->sums[level], from, 1 + u->whole) : (ind_value){0};
+        o->mask = outer;
+        sum = ind_op_where(o, there, sum.id ? graph__ordered_join(o, u, sum, v) : v, sum.id ? sum : v);
+    }
+    return sum;
+}
+
+/* Of a group of groups: the sum of these, or, once there are such, of u->span groups, at the first of them. */
 static ind_value graph__group_join(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
-    ind_value at = ind__box_load(o, u->group, index, 1), sum = ind__box_load(o, u->sums, index, rank), outer = o->mask;
-    ind_expr from[IND_MAX_RANK];
-    memcpy(from, index, (size_t)rank * sizeof *from);
+    const int level = u->sums[1] != NULL;
+    ind_value at = ind__box_load(o, u->group[1], index, 1), outer = o->mask;
+    (void)rank;
     ind_value some = ind_op_ge(o, at, graph__number(o, u, 0));
     graph__ordered_mask(o, some);
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return (ind_value){0};
-    ind_value more = graph__more_groups(o, u, row);
-    ind_value nth = ind_op_sub(o, graph__number_at(o, u, index[0]), graph__first_group(o, u, row, more));
+    ind_value number = graph__number_at(o, u, index[0]);
+    ind_value nth = ind_op_sub(o, number, graph__first_group(o, u, row, 1)), first = number;
     ind_value rest = ind_op_bit_and(o, nth, graph__number(o, u, u->span * GRAPH__GROUP - 1));
-    some = ind_op_and(o, some, ind_op_eq(o, rest, graph__number(o, u, 0)));
+    if (level) graph__ordered_mask(o, ind_op_eq(o, rest, graph__number(o, u, 0)));
+    if (!level) nth = ind_op_mul(o, nth, graph__number(o, u, GRAPH__GROUP));
+    if (!level) first = ind_op_add(o, graph__first_group(o, u, row, 0), nth);
+    ind_value left = ind_op_sub(o, graph__row_groups(o, u, row, level), nth);
+    ind_value sum = {0}, own = o->mask;
+    left = ind_op_where(o, own, left, graph__number(o, u, 0));
+    sum = graph__join_sums(o, u, sum, level, first, left, GRAPH__GROUP, u->span, index + 1);
     o->mask = outer;
-    for (int j = 1; j < GRAPH__GROUP; j++) {
-        ind_value there = ind_op_lt(o, ind_op_add(o, nth, graph__number(o, u, j * u->span)), more);
-        there = ind_op_and(o, some, there);
-        graph__ordered_mask(o, there);
-        ind_value place = ind_op_add(o, graph__number_at(o, u, index[0]), graph__number(o, u, j * u->span));
-        from[0] = graph__ordered_index(o, place, graph__most_groups(u));
-        ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->sums, from, rank) : (ind_value){0};
-        o->mask = outer;
-        sum = ind_op_where(o, there, graph__ordered_join(o, u, sum, v), sum);
-    }
     return sum;
 }
 
@@ -15498,16 +15568,16 @@ static ind_value graph__group_join(ind_ops *o, const ind_expr *index, int rank, 
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
-    ind_expr from[IND_MAX_RANK];
-    sum = graph__join_group(o, u, sum, begin, end, inner);
-    if (!u->sums) return sum;
-    ind_value more = graph__more_groups(o, u, row), some = ind_op_gt(o, more, graph__number(o, u, 0));
-    ind_value outer = graph__ordered_mask(o, some);
-    from[0] = graph__ordered_index(o, graph__first_group(o, u, row, more), graph__most_groups(u));
-    for (int d = 0; d < u->whole; d++) from[1 + d] = inner[d];
-    ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->sums, from, 1 + u->whole) : (ind_value){0};
-    o->mask = outer;
-    return ind_op_where(o, some, graph__ordered_join(o, u, sum, v), sum);
+    sum = graph__join_group(o, u, sum, begin, end, u->first, inner);
+    if (!u->sums[0]) return sum;
+    ind_value few = graph__row_groups(o, u, row, 0), first = graph__first_group(o, u, row, 0);
+    ind_value many = ind_op_gt(o, few, graph__number(o, u, GRAPH__LAST_GROUPS));
+    if (u->sums[1]) few = ind_op_where(o, many, graph__number(o, u, 0), few);
+    sum = graph__join_sums(o, u, sum, 0, first, few, GRAPH__LAST_GROUPS, 1, inner);
+    if (!u->sums[1]) return sum;
+    const int64_t most = (graph__at_most(graph__most_groups(u, 0)) / GRAPH__GROUP + u->span) / u->span;
+    first = graph__first_group(o, u, row, 1);
+    return graph__join_sums(o, u, sum, 1, first, graph__row_groups(o, u, row, 1), most, u->span, inner);
 }
 
 static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -15542,28 +15612,51 @@ static ind_status graph__find_edges(graph__ordered *u) {
     return status ? status : graph__ordered_scatter(u, 0, &u->places, 1, &d, &u->end);
 }
 
-static ind_status graph__sum_groups(graph__ordered *u) {
-    ind__lowered *p = u->l->w->program;
-    ind_expr most = graph__most_groups(u), size[IND_MAX_RANK] = {most};
-    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &u->places, 1, 0, graph__more_groups_element, u};
+/* Numbers the groups of a level. */
+static ind_status graph__find_groups(graph__ordered *u, int level) {
+    ind_expr most = graph__most_groups(u, level);
+    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &u->places, 1, 0, graph__row_groups_element, u};
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__group_store, .user = u};
-    if (graph__at_most(u->points) <= GRAPH__GROUP) return IND_OK;
-    for (int k = 0; k < u->whole; k++) size[1 + k] = u->size[u->rank - u->whole + k];
-    ind_status status = ind__box_scan(p, &scan, &u->groups);
-    if (!status) status = graph__ordered_scatter(u, -1, &most, 1, &d, &u->group);
-    ind__box *sums = status ? NULL : ind__box_pointwise(p, u->compute, size, 1 + u->whole, graph__group_sum, u);
-    if (!status) status = ind__box_realise(p, sums);
-    u->sums = sums;
-    for (u->span = 1; !status && u->span < graph__at_most(most) && u->span < INT64_MAX >> 8; u->span *= GRAPH__GROUP) {
-        sums = ind__box_pointwise(p, u->compute, size, 1 + u->whole, graph__group_join, u);
-        status = ind__box_realise(p, sums);
-        u->sums = sums;
+    u->level = level;
+    ind_status status = ind__box_scan(u->l->w->program, &scan, &u->groups[level]);
+    return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->group[level]);
+}
+
+static ind_status graph__sum_level(graph__ordered *u, int level, ind_loop_fn fn) {
+    ind_expr size[IND_MAX_RANK] = {graph__most_groups(u, level)};
+    for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
+    ind__box *sums = ind__box_pointwise(u->l->w->program, u->compute, size, 1 + u->whole, fn, u);
+    ind_status status = ind__box_realise(u->l->w->program, sums);
+    u->sums[level] = status ? NULL : sums;
+    return status;
+}
+
+/* The groups of a row become fewer until GRAPH__LAST_GROUPS of them are left. */
+static ind_status graph__sum_groups(graph__ordered *u) {
+    if (graph__at_most(u->points) <= u->first) return IND_OK;
+    const int64_t most = graph__at_most(u->points) / GRAPH__GROUP + 1;
+    ind_status status = graph__find_groups(u, 0);
+    if (!status && most > GRAPH__LAST_GROUPS) status = graph__find_groups(u, 1);
+    if (!status) status = graph__sum_level(u, 0, graph__group_sum);
+    u->span = 1;
+    if (!status && most > GRAPH__LAST_GROUPS) status = graph__sum_level(u, 1, graph__group_join);
+    while (!status && most / GRAPH__GROUP / u->span > GRAPH__LAST_GROUPS) {
+        status = graph__sum_level(u, 1, graph__group_join);
+        u->span *= GRAPH__GROUP;
     }
     return status;
 }
 
+/* Most rows have no more, where the points are spread by chance. */
+static int graph__first_points(const graph__ordered *u) {
+    int n = 4;
+    while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
+    return n;
+}
+
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
+    u->first = getenv("FIRST") ? atoi(getenv("FIRST")) : graph__first_points(u);
     ind_status status = graph__sort_points(u);
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
