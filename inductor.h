@@ -1458,12 +1458,16 @@ typedef struct ind_compile_desc {
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
     /* Every run gives the same bits. Without it only scatters may differ from run to run, where several values meet at
        one element: floats that are added or multiplied (atomics join them in any order), and what replaces an element
-       (the last to come stays). With it they are joined in the order of the points; of those that replace, the last
-       stays, as on the host. Everything else, as integers and extremes, is the same either way and costs no more.
-       Of n points and d elements to choose from, where n * d is small (up to 2^20 for the hints) each element looks at
-       all points; else the points are sorted by their element, one block of threads taking n log^2(n) steps and 16
-       bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
-       several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
+       (the last to come stays). With it they are joined in an order that the data alone decides, the points' own for
+       the first few; of those that replace, the last stays, as on the host. Everything else, as integers and extremes,
+       is the same either way and costs no more.
+       Of n points and d elements to choose from, where n * d is small (realise.look_steps, for the hints) each element
+       looks at all points. Else, of points that replace, the last one of each element is found first; sums and
+       products have their points sorted by element, by all blocks of threads, and each element's are joined in groups,
+       then the groups, so that it does not matter how the points are spread. Sorting takes two launches and some 64
+       bytes a point for each 8 bits of the number of elements (of rows, where points store whole rows), and some ten
+       launches besides. Sums of rows are made so without this flag, too, where they move fewer bytes like that
+       (realise.sort_bytes). The schedule's text says which was chosen: "in order: ..". */
     bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
@@ -15123,7 +15127,7 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic), or move fewer bytes so */
 
 /* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
    dimensions: each point stores all of one, from the same dimensions of `size`. */
@@ -15448,8 +15452,9 @@ static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
         ind_value few = ind_op_le(o, n, graph__number(o, u, GRAPH__LAST_GROUPS));
-        ind_value full = ind_op_add(o, n, graph__number(o, u, GRAPH__GROUP - 1));
-        n = ind_op_shift_right(o, full, graph__number(o, u, GRAPH__GROUP_BITS));
+        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + it might not fit */
+        rest = ind_op_cast(o, ind_op_gt(o, rest, graph__number(o, u, 0)), u->number);
+        n = ind_op_add(o, ind_op_shift_right(o, n, graph__number(o, u, GRAPH__GROUP_BITS)), rest);
         if (k) n = ind_op_where(o, few, graph__number(o, u, 0), n);
     }
     return n;
@@ -15496,9 +15501,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
 /* Joins to `sum`, if it is one, the sorted points from `at` up to the end of their row, `most` of them. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
+    ind_value left = ind_op_sub(o, end, at); /* at + most might not fit */
     for (int j = 0; j < most; j++) {
         ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
-        ind_value there = ind_op_lt(o, place, end), outer = graph__ordered_mask(o, there);
+        ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
         ind_expr point = graph__ordered_index(o, place, u->points);
         ind_value number = ind__ok(point) ? ind__box_load(o, u->position, &point, 1) : (ind_value){0};
         o->mask = outer;
@@ -15656,7 +15662,7 @@ static int graph__first_points(const graph__ordered *u) {
 
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    u->first = getenv("FIRST") ? atoi(getenv("FIRST")) : graph__first_points(u);
+    u->first = graph__first_points(u);
     ind_status status = graph__sort_points(u);
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
@@ -15721,8 +15727,6 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
     return ind__box_realise(p, *result);
 }
 
-#define GRAPH__FEW_STEPS 1048576.0 /* points times elements that are looked at rather than sorted */
-
 static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank) {
     ind__lowered *p = l->w->program;
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
@@ -15731,7 +15735,7 @@ static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, con
     u.points = ind_expr_product(l->context, size, rank - u.whole);
     u.places = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
-    bool small = graph__at_most(u.points) < INT32_MAX / GRAPH__DIGITS && graph__at_most(u.places) < INT32_MAX;
+    bool small = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
     u.number = small ? IND_I32 : IND_I64;
     u.in_place = l->into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
@@ -15747,10 +15751,10 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     if (!u.key || !u.value) return ind__failed(l->context);
     ind_expr elements = ind_expr_product(l->context, base->size, base->rank);
     bool replaces = l->mode == IND_REDUCE_NONE;
-    bool few = !getenv("DET") && (double)ind_hint(u.points) * (double)ind_hint(elements) <= GRAPH__FEW_STEPS;
-    p->note = few        ? "deterministic: each element looks at all points"
-              : replaces ? "deterministic: the last point of each element"
-                         : "deterministic: points sorted by element";
+    bool few = (double)ind_hint(u.points) * (double)ind_hint(elements) <= (double)p->policy.look_steps;
+    p->note = few        ? "in order: each element looks at all points"
+              : replaces ? "in order: the last point of each element"
+                         : "in order: points sorted by element";
     ind_status status = few        ? graph__ordered_by_looking(&u, result)
                         : replaces ? graph__ordered_by_last(&u, result)
                                    : graph__ordered_by_sorting(&u, result);
@@ -15770,162 +15774,19 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
-/* ---- sums of rows by lists: where few points meet at a row, it is read once, joined with its points in registers, and
-   stored once, by one loop over all rows; nothing is copied first, and no sum is made in memory. A list is found by
-   rounds of integer extremes, which come out the same in whatever order threads run: of the points of a row in each of
-   GRAPH__RANGES ranges of their numbers the least and the greatest, then of those in between the same again. So a list
-   is in order, and sums are made as the host makes them. What is left between the last two, of rows where more points
-   meet, is added by atomics. */
-
-#define GRAPH__RANGES 4
-#define GRAPH__ROUNDS 2
-#define GRAPH__LISTED (2 * GRAPH__RANGES * GRAPH__ROUNDS) /* points of a row, if they are spread evenly */
-
-typedef struct graph__lists {
-    graph__ordered u;
-    ind_expr range;                                         /* points in one */
-    int ranges, rounds;
-    ind__box *least[8], *greatest[8]; /* numbers of points, by row and range */
-    int round;                                              /* that is being recorded, .. */
-    bool least_now;                                         /* .. which of the two */
-} graph__lists;
-
-/* Is the point that is in neither of this round's ends between them? */
-static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
-    ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
-    return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
-}
-
-/* A row or a point that an earlier loop has stored. */
-static ind_expr graph__lists_index(ind_ops *o, ind_value v, ind_expr size) {
-    o->checked = true;
-    ind_expr at = ind_op_indirect(o, v, size, false);
-    o->checked = false;
-    return at;
-}
-
-/* Where in the lists this point belongs; in *inside whether it does to any. */
-static bool graph__lists_at(ind_ops *o, const graph__lists *s, ind_expr point, ind_expr *at, ind_value *inside) {
-    ind_value key = graph__ordered_flat_key(o, &point, 1, (void *)&s->u), outer = o->mask;
-    *inside = ind_op_lt(o, key, ind_op_index(o, s->u.places, IND_I64));
-    o->mask = *inside;
-    at[0] = graph__lists_index(o, key, s->u.places);
-    o->mask = outer;
-    at[1] = ind_expr_floordiv(point, s->range);
-    return ind__ok(at[0]) && ind__ok(at[1]);
-}
-
-static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
-    const graph__lists *s = user;
-    ind_expr at[2];
-    ind_value inside, number = ind_op_cast(o, ind_op_index(o, index[0], IND_I64), IND_I32);
-    (void)rank;
-    if (!graph__lists_at(o, s, index[0], at, &inside)) return;
-    o->mask = inside;
-    if (s->round) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->round - 1));
-    o->mask = (ind_value){0};
-    ind__emit_scatter(o, to, at, 2, number, inside, s->least_now ? IND_REDUCE_MIN : IND_REDUCE_MAX);
-}
-
-static ind_value graph__lists_empty(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const graph__lists *s = user;
-    (void)index;
-    (void)rank;
-    return s->least_now ? ind_op_cast(o, ind_op_index(o, s->u.points, IND_I64), IND_I32)
-                        : ind_op_constant_int(o, -1, IND_I32);
-}
-
-static ind_status graph__lists_find(graph__lists *s, ind__box **found) {
-    ind__lowered *p = s->u.l->w->program;
-    ind_expr size[2] = {s->u.places, ind_int(p->context, s->ranges)};
-    ind__box *empty = ind__box_pointwise(p, IND_I32, size, 2, graph__lists_empty, s);
-    ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
-    ind_status status = ind__box_realise(p, empty);
-    return status ? status : ind__box_scatter(p, empty, &d, found);
-}
-
-static ind_status graph__lists_find_all(graph__lists *s) {
-    for (s->round = 0; s->round < s->rounds; s->round++) {
-        s->least_now = true;
-        ind_status status = graph__lists_find(s, &s->least[s->round]);
-        s->least_now = false;
-        if (!status) status = graph__lists_find(s, &s->greatest[s->round]);
-        if (status) return status;
-    }
-    return IND_OK;
-}
-
-/* One that is joined, if there is one: the point of this number. */
-static ind_value graph__lists_join(ind_ops *o, const graph__lists *s, ind_value sum, ind_value number, ind_value there,
-                                   const ind_expr *inner) {
-    o->mask = there;
-    ind_expr some = ind_expr_max(s->u.points, ind_int(s->u.l->context, 1)); /* of none nothing is read */
-    ind_expr point = graph__lists_index(o, number, some);
-    ind_value v = ind__ok(point) ? graph__ordered_point(o, &s->u, s->u.value, point, inner) : (ind_value){0};
-    o->mask = (ind_value){0};
-    return ind_op_where(o, there, graph__ordered_join(o, &s->u, sum, v), sum);
-}
-
-static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    const graph__lists *s = user;
-    const ind_expr *inner = index + rank - s->u.whole;
-    ind_value sum = ind_op_cast(o, ind__box_load(o, s->u.base, index, rank), s->u.compute);
-    ind_value points = ind_op_cast(o, ind_op_index(o, s->u.points, IND_I64), IND_I32);
-    ind_expr at[2] = {graph__ordered_place(&s->u, index)};
-    for (int range = 0; range < s->ranges; range++) {
-        ind_value low[8];
-        at[1] = ind_int(s->u.l->context, range);
-        for (int k = 0; k < s->rounds; k++) {
-            low[k] = ind__box_load(o, s->least[k], at, 2);
-            sum = graph__lists_join(o, s, sum, low[k], ind_op_lt(o, low[k], points), inner);
-        }
-        for (int k = s->rounds; k-- > 0;) { /* of one point the least is the greatest, too; of none they are apart */
-            ind_value high = ind__box_load(o, s->greatest[k], at, 2);
-            sum = graph__lists_join(o, s, sum, high, ind_op_gt(o, high, low[k]), inner);
-        }
-    }
-    return sum;
-}
-
-/* What no list has. */
-static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
-    const graph__lists *s = user;
-    ind_expr at[2], point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
-    ind_value inside, number = ind_op_cast(o, ind_op_index(o, point, IND_I64), IND_I32);
-    if (!graph__lists_at(o, s, point, at, &inside)) return;
-    o->mask = inside;
-    o->mask = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->rounds - 1));
-    ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
-    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
-    o->mask = (ind_value){0};
-}
-
-static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
-                                     ind__box **result) {
-    ind__lowered *p = l->w->program;
-    graph__lists s = {.u = {.l = l, .base = base, .size = size, .rank = rank, .checked = true}};
-    graph__ordered *u = &s.u;
-    s.ranges = getenv("RANGES") ? atoi(getenv("RANGES")) : 4;
-    s.rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 2;
-    u->whole = l->whole_dims;
-    u->points = ind_expr_product(l->context, size, rank - u->whole);
-    u->places = ind_expr_product(l->context, base->size, base->rank - u->whole);
-    u->compute = ind_dtype_compute(base->storage->dtype);
-    u->key = ind__box_pointwise(p, IND_I64, size, rank - u->whole, graph__ordered_key, u);
-    u->value = ind__box_pointwise(p, u->compute, size, rank, graph__ordered_value, u);
-    s.range = ind_expr_max(ind_expr_ceildiv(u->points, ind_int(l->context, s.ranges)), ind_int(l->context, 1));
-    if (!u->key || !u->value) return ind__failed(l->context);
-    p->note = "lists of the points that meet at a row";
-    ind_status status = ind__box_realise(p, u->key);
-    if (!status) status = graph__lists_find_all(&s);
-    ind__box *sums = status ? NULL
-                            : ind__box_pointwise(p, base->storage->dtype, base->size, base->rank, graph__lists_sum, &s);
-    if (!status) status = ind__box_realise(p, sums);
-    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_rest, .user = &s};
-    if (getenv("NOREST")) { *result = sums; return status; }
-    if (!status) status = ind__box_scatter(p, sums, &rest, result);
-    p->note = NULL;
-    return status;
+/* Do sums of floats move fewer bytes when their points are sorted, by what the policy asks for? An atomic sum reads a
+   point's row, and reads and writes the row that it goes to: in the L2, but beyond its size each passes through memory,
+   too. Before that the rows are copied, unless they are changed in place. Where points are sorted, each row is read and
+   written once, whether a point goes there or not, and each point's row is read once; sorting moves some 64 bytes a
+   point and digit. */
+static bool graph__sorting_pays(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
+    const double bytes = ind_dtype_bytes(base->storage->dtype);
+    const double points = (double)ind_hint(ind_expr_product(l->context, size, rank - l->whole_dims));
+    const double sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
+    const double rows = bytes * (double)ind_hint(ind_expr_product(l->context, base->size, base->rank));
+    const bool copied = !l->into && base != graph__lower_operand_box(l, 0);
+    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank) return false;
+    return 2 * sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.sort_bytes;
 }
 
 /* fn over `size`, storing into base; *result is what it is then. */
@@ -15935,10 +15796,9 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
-    if (base && (l->w->deterministic || getenv("DET")) && graph__order_matters(l, base, size, rank))
+    if (base && graph__order_matters(l, base, size, rank) &&
+        (l->w->deterministic || graph__sorting_pays(l, base, size, rank)))
         return graph__lower_ordered(l, base, size, rank, result);
-    if (getenv("LISTS") && atoi(getenv("LISTS")) && base && graph__order_matters(l, base, size, rank) && l->whole_dims && !l->into)
-        return graph__lower_lists(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 
