@@ -15153,7 +15153,8 @@ typedef struct graph__ordered {
     int level;                       /* that is being recorded */
     ind__box *groups[2], *group[2];  /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];               /* .. and its sum; of level 1 .. */
-    int64_t span;                    /* .. that of the next so many in all */
+    int64_t span;                    /* .. that of the next so many in all .. */
+    int last_sums;                   /* .. of which so many are a row's at last; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -15229,6 +15230,13 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
+/* Joins v to `sum`, if that is one, where there is such a v: what does not change a sum is -0. */
+static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
+    ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
+    v = ind_op_where(o, there, v, none);
+    return sum.id ? graph__ordered_join(o, u, sum, v) : v;
+}
+
 /* Joins to `sum` what the point of this number stores into element `inner` of its row, if there is one. */
 static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there,
                                     ind_value number, const ind_expr *inner) {
@@ -15236,7 +15244,7 @@ static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_val
     ind_expr point = graph__ordered_index(o, number, u->points);
     ind_value v = ind__ok(point) ? graph__ordered_point(o, u, u->value, point, inner) : (ind_value){0};
     o->mask = outer;
-    return ind_op_where(o, there, sum.id ? graph__ordered_join(o, u, sum, v) : v, sum.id ? sum : v);
+    return graph__join_if(o, u, sum, there, v);
 }
 
 typedef struct graph__fill {
@@ -15248,7 +15256,8 @@ static ind_value graph__fill_element(ind_ops *o, const ind_expr *index, int rank
     const graph__fill *f = user;
     (void)index;
     (void)rank;
-    return ind_op_constant_int(o, f->value, f->type);
+    return ind_dtype_is_float(f->type) ? ind_op_constant(o, (double)f->value, f->type)
+                                       : ind_op_constant_int(o, f->value, f->type);
 }
 
 /* Scatters into integers that are all `value` at first. */
@@ -15384,8 +15393,8 @@ static ind_status graph__count_digits(graph__ordered *u) {
     r.fn = graph__same_digit;
     r.user = u;
     ind_status status = graph__ordered_scatter(u, 0, &all, 1, &d, &u->counts);
-    if (!status) status = ind__box_scan(p, &scan, &u->ranks);
-    return status ? status : ind__box_reduction(p, &r, &u->in_chunk);
+    if (!status) status = ind__box_reduction(p, &r, &u->in_chunk); /* may share the launch of the counts */
+    return status ? status : ind__box_scan(p, &scan, &u->ranks);
 }
 
 static ind_status graph__sort_by_digit(graph__ordered *u) {
@@ -15420,9 +15429,9 @@ static ind_status graph__sort_points(graph__ordered *u) {
    of GRAPH__GROUP, then the sums of groups in groups again, and so on. So no thread joins many, however the points
    are spread. */
 
-#define GRAPH__GROUP_BITS  5
+#define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
-#define GRAPH__LAST_GROUPS 2 /* sums of groups that are joined with the row, at the most */
+#define GRAPH__LAST_GROUPS 16 /* that are joined at last */
 
 /* Of the place `at` among sorted points: is another row's the one before, or behind? */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
@@ -15445,17 +15454,17 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Groups of the row's points but for the first few; of its groups where they are many (level 1). */
+/* Groups of the row's points but for the first few; groups of these, where there are several (level 1). */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
-        ind_value few = ind_op_le(o, n, graph__number(o, u, GRAPH__LAST_GROUPS));
+        ind_value several = ind_op_gt(o, n, graph__number(o, u, 1));
         ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + it might not fit */
         rest = ind_op_cast(o, ind_op_gt(o, rest, graph__number(o, u, 0)), u->number);
         n = ind_op_add(o, ind_op_shift_right(o, n, graph__number(o, u, GRAPH__GROUP_BITS)), rest);
-        if (k) n = ind_op_where(o, few, graph__number(o, u, 0), n);
+        if (k) n = ind_op_where(o, several, n, graph__number(o, u, 0));
     }
     return n;
 }
@@ -15467,7 +15476,7 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
 
 /* So many groups there are at the most: the fewest points that a row with one more has are so many times as many. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
-    int64_t fewest = u->first + 1 + (level ? GRAPH__LAST_GROUPS * GRAPH__GROUP : 0);
+    int64_t fewest = u->first + 1 + (level ? GRAPH__GROUP : 0);
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
 }
 
@@ -15519,55 +15528,58 @@ static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value 
     return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sorted, &point, 1), u->places) : point;
 }
 
-static ind_value graph__group_sum(ind_ops *o, const ind_expr *index, int rank, void *user) {
+/* Each stores its sum. */
+static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    ind_value at = ind__box_load(o, u->group[0], index, 1), outer = o->mask;
-    (void)rank;
+    ind_value at = ind__box_load(o, u->group[0], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
-    ind_value end = ind__ok(row) ? ind__box_load(o, u->end, &row, 1) : (ind_value){0};
-    ind_value sum = graph__join_group(o, u, (ind_value){0}, at, end, GRAPH__GROUP, index + 1);
-    o->mask = outer;
-    return sum;
+    if (!ind__ok(row)) return;
+    ind_value sum = graph__join_group(o, u, (ind_value){0}, at, ind__box_load(o, u->end, &row, 1), GRAPH__GROUP,
+                                      index + 1);
+    ind__emit_scatter(o, to, index, rank, sum, o->mask, IND_REDUCE_NONE);
+    o->mask = (ind_value){0};
 }
 
-/* Joins to `sum`, if it is one, `most` sums of groups of a row: from `first` on, `step` apart, so many as `left`. */
-static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, ind_value sum, int level, ind_value first,
-                                  ind_value left, int64_t most, int64_t step, const ind_expr *inner) {
+/* `most` sums of groups of a row: from `first` on, `step` apart, so many as `left`. */
+static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
+                                  int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
+    ind_value sum = {0};
     for (int d = 0; d < u->whole; d++) from[1 + d] = inner[d];
     for (int64_t k = 0; k < most; k++) {
         ind_value there = ind_op_lt(o, graph__number(o, u, k * step), left), outer = graph__ordered_mask(o, there);
         from[0] = graph__ordered_index(o, ind_op_add(o, first, graph__number(o, u, k * step)), all);
         ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->sums[level], from, 1 + u->whole) : (ind_value){0};
         o->mask = outer;
-        sum = ind_op_where(o, there, sum.id ? graph__ordered_join(o, u, sum, v) : v, sum.id ? sum : v);
+        sum = graph__join_if(o, u, sum, there, v);
     }
     return sum;
 }
 
-/* Of a group of groups: the sum of these, or, once there are such, of u->span groups, at the first of them. */
-static ind_value graph__group_join(ind_ops *o, const ind_expr *index, int rank, void *user) {
+/* Of a group of groups: the sum of these; once there are such, that of u->span of them, at the first; at last that of
+   all of a row, where that of its first group stood. */
+static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
-    ind_value at = ind__box_load(o, u->group[1], index, 1), outer = o->mask;
-    (void)rank;
-    ind_value some = ind_op_ge(o, at, graph__number(o, u, 0));
-    graph__ordered_mask(o, some);
+    ind_expr place[IND_MAX_RANK];
+    ind_value at = ind__box_load(o, u->group[1], index, 1);
+    graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
-    if (!ind__ok(row)) return (ind_value){0};
-    ind_value number = graph__number_at(o, u, index[0]);
-    ind_value nth = ind_op_sub(o, number, graph__first_group(o, u, row, 1)), first = number;
-    ind_value rest = ind_op_bit_and(o, nth, graph__number(o, u, u->span * GRAPH__GROUP - 1));
+    if (!ind__ok(row)) return;
+    memcpy(place, index, (size_t)rank * sizeof *place);
+    ind_value first = graph__number_at(o, u, index[0]), sum;
+    ind_value nth = ind_op_sub(o, first, graph__first_group(o, u, row, 1));
+    ind_value rest = u->last_sums ? nth : ind_op_bit_and(o, nth, graph__number(o, u, u->span * GRAPH__GROUP - 1));
     if (level) graph__ordered_mask(o, ind_op_eq(o, rest, graph__number(o, u, 0)));
     if (!level) nth = ind_op_mul(o, nth, graph__number(o, u, GRAPH__GROUP));
     if (!level) first = ind_op_add(o, graph__first_group(o, u, row, 0), nth);
     ind_value left = ind_op_sub(o, graph__row_groups(o, u, row, level), nth);
-    ind_value sum = {0}, own = o->mask;
-    left = ind_op_where(o, own, left, graph__number(o, u, 0));
-    sum = graph__join_sums(o, u, sum, level, first, left, GRAPH__GROUP, u->span, index + 1);
-    o->mask = outer;
-    return sum;
+    sum = graph__join_sums(o, u, level, first, left, u->last_sums ? u->last_sums : GRAPH__GROUP, u->span, index + 1);
+    if (u->last_sums)
+        place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
+    if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
+    o->mask = (ind_value){0};
 }
 
 /* Joins to `sum`, if it is one, what all points of the row store into element `inner` of it. */
@@ -15576,14 +15588,10 @@ static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_v
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     sum = graph__join_group(o, u, sum, begin, end, u->first, inner);
     if (!u->sums[0]) return sum;
-    ind_value few = graph__row_groups(o, u, row, 0), first = graph__first_group(o, u, row, 0);
-    ind_value many = ind_op_gt(o, few, graph__number(o, u, GRAPH__LAST_GROUPS));
-    if (u->sums[1]) few = ind_op_where(o, many, graph__number(o, u, 0), few);
-    sum = graph__join_sums(o, u, sum, 0, first, few, GRAPH__LAST_GROUPS, 1, inner);
-    if (!u->sums[1]) return sum;
-    const int64_t most = (graph__at_most(graph__most_groups(u, 0)) / GRAPH__GROUP + u->span) / u->span;
-    first = graph__first_group(o, u, row, 1);
-    return graph__join_sums(o, u, sum, 1, first, graph__row_groups(o, u, row, 1), most, u->span, inner);
+    ind_value some = ind_op_gt(o, graph__row_groups(o, u, row, 0), graph__number(o, u, 0));
+    ind_value more = graph__join_sums(o, u, 0, graph__first_group(o, u, row, 0),
+                                      ind_op_cast(o, some, u->number), 1, 1, inner);
+    return sum.id ? graph__ordered_join(o, u, sum, more) : more;
 }
 
 static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -15628,29 +15636,36 @@ static ind_status graph__find_groups(graph__ordered *u, int level) {
     return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->group[level]);
 }
 
-static ind_status graph__sum_level(graph__ordered *u, int level, ind_loop_fn fn) {
+static ind_status graph__sum_level(graph__ordered *u, int level, void (*fn)(ind_ops *, const ind_expr *, int, uint32_t,
+                                                                          void *)) {
+    ind__lowered *p = u->l->w->program;
     ind_expr size[IND_MAX_RANK] = {graph__most_groups(u, level)};
     for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
-    ind__box *sums = ind__box_pointwise(u->l->w->program, u->compute, size, 1 + u->whole, fn, u);
-    ind_status status = ind__box_realise(u->l->w->program, sums);
-    u->sums[level] = status ? NULL : sums;
+    graph__fill fill = {u->compute, 0};
+    ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = fn, .user = u};
+    ind__box *into = u->last_sums ? u->sums[0] : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
+    ind__box *sums = NULL;
+    ind_status status = ind__box_realise(p, into);
+    if (!status) status = ind__box_scatter(p, into, &d, &sums);
+    u->sums[u->last_sums ? 0 : level] = sums;
     return status;
 }
 
-/* The groups of a row become fewer until GRAPH__LAST_GROUPS of them are left. */
+/* All groups of a row come to one sum, at the place of the first of them. */
 static ind_status graph__sum_groups(graph__ordered *u) {
     if (graph__at_most(u->points) <= u->first) return IND_OK;
-    const int64_t most = graph__at_most(u->points) / GRAPH__GROUP + 1;
+    int64_t most = (graph__at_most(u->points) - u->first - 1) / GRAPH__GROUP + 1; /* of a row */
     ind_status status = graph__find_groups(u, 0);
-    if (!status && most > GRAPH__LAST_GROUPS) status = graph__find_groups(u, 1);
+    if (!status && most > 1) status = graph__find_groups(u, 1);
     if (!status) status = graph__sum_level(u, 0, graph__group_sum);
     u->span = 1;
-    if (!status && most > GRAPH__LAST_GROUPS) status = graph__sum_level(u, 1, graph__group_join);
-    while (!status && most / GRAPH__GROUP / u->span > GRAPH__LAST_GROUPS) {
+    if (status || most == 1) return status;
+    status = graph__sum_level(u, 1, graph__group_join);
+    most = (most - 1) / GRAPH__GROUP + 1;
+    for (; !status && most > u->span * GRAPH__LAST_GROUPS; u->span *= GRAPH__GROUP)
         status = graph__sum_level(u, 1, graph__group_join);
-        u->span *= GRAPH__GROUP;
-    }
-    return status;
+    u->last_sums = (int)((most - 1) / u->span + 1);
+    return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
 /* Most rows have no more, where the points are spread by chance. */

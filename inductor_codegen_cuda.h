@@ -3612,6 +3612,35 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
+/* The mask that all stores are under, if it is one for all points of a vector; 0: there is none, or an index is checked
+   wherever that is used. */
+static uint32_t cg__only_mask(const ind__writer *w, int last) {
+    uint32_t mask = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *x = cg__inst(w, i);
+        if (x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED)) return 0;
+        if (x->op != IND_LOOP_STORE) continue;
+        if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
+        mask = x->arg[1];
+    }
+    return w->variant->vector > 1 && w->varies[mask] >> last & 1 ? 0 : mask;
+}
+
+/* Threads that store nothing leave before they compute what. */
+static void cg__leave_masked(ind__writer *w) {
+    const int last = w->domain.rank - 1;
+    const uint32_t mask = cg__only_mask(w, last);
+    if (!mask) return;
+    cg__need_none(w);
+    cg__need(w, mask);
+    cg__close_needed(w);
+    cg__emit(w, w->variant->vector > 1 ? ~(1u << last) : IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "if (!");
+    cg__value(w, mask);
+    ind__textf(&w->code, ") return;\n");
+    cg__need_stores(w);
+}
+
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->domain.rank - 1;
@@ -3619,6 +3648,7 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
     ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
     cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__leave_masked(w);
     if (n > 1)
         cg__emit_vector_body(w, last, w->var[last]);
     else
