@@ -45,7 +45,7 @@ help:
 	@echo 'make bench      timings, with the programs they are compared to (ARGS=--sweep: over row lengths)'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    launches that begin before the one before is done, beside launches one after another'
-	@echo 'make bench-plots     pictures of what make bench ARGS=--sweep measured'
+	@echo 'make bench-plots     pictures of what make bench ARGS=--sweep and ARGS=--batch measured'
 	@echo 'make bench-table     what make bench measured as the table of the README'
 	@echo 'make bench-sizes     building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make growth     time and memory from a graph to CUDA text, up to 100,000 ops'

@@ -237,6 +237,13 @@ ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
+#define IND__CG_MAX_PIECES 128
+
+/* A set of pieces of the prelude. */
+typedef struct ind__pieces {
+    uint64_t word[IND__CG_MAX_PIECES / 64];
+} ind__pieces;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -288,7 +295,7 @@ typedef struct ind__writer {
     int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
-    uint64_t prelude;               /* pieces used: bits of the prelude table */
+    ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
@@ -323,8 +330,9 @@ typedef struct ind__writer {
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
-/* Functions that a source may use: name, pieces it needs (bits), text. Only the pieces used are written, in this order.
+/* Functions that a source may use: name, pieces it needs, text. Only the pieces used are written, in this order.
    What needs inline PTX is left to the including file under IND_EMULATION. */
+#define IND__CG_NEEDS(...) __VA_ARGS__
 /* clang-format off */
 #define IND__CG_PRELUDE(X)                                                                                             \
     X(DEPENDENCY, 0,                                                                                                   \
@@ -369,11 +377,22 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
-    X(ACROSS, 1ull << IND__CG_VEC, \
+    X(VEC_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16),                                                              \
+      "// Two halves come as a word: of a word, a mask or a shift makes a bf16 a float, of a half that takes two.\n"   \
+      "template <int N> static IND_INLINE ind_vec<unsigned short, N> ind_load(const unsigned short *p) {\n"            \
+      "    if (N % 2) return *reinterpret_cast<const ind_vec<unsigned short, N> *>(p);\n"                              \
+      "    const ind_vec<unsigned, (N + 1) / 2> words = *reinterpret_cast<const ind_vec<unsigned, (N + 1) / 2> *>(p);\n" \
+      "    ind_vec<unsigned short, N> x;\n"                                                                            \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++) x.at[i] = (unsigned short)(words.at[i / 2] >> i % 2 * 16);\n"                   \
+      "    return x;\n"                                                                                                \
+      "}\n")                                                                                                           \
+    X(BOUNDARY, 0,                                                                                                     \
       "// Elements from the boundary of N elements at or before p to p.\n" \
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
       "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
-      "}\n" \
+      "}\n") \
+    X(LOAD_ACROSS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BOUNDARY),                                                       \
       "// N neighbours from p on, wherever that is, out of the vectors between boundaries around them. Reads no more than N\n" \
       "// elements behind them.\n" \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p) {\n" \
@@ -395,7 +414,8 @@ typedef struct ind__writer {
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
       "    return x.made;\n" \
-      "}\n" \
+      "}\n") \
+    X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                        \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
       "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n" \
@@ -405,7 +425,7 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n" \
       "    for (int j = 0; j < N; j++) p[j] = v.at[j];\n" \
       "}\n") \
-    X(LOAD_ONCE, 1ull << IND__CG_VEC,                                                                                  \
+    X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC),                                                                           \
       "// What nobody reads again: the first to leave the L2.\n"                                                       \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n"                     \
       "    if constexpr (sizeof(T) * N == 16) {\n"                                                                     \
@@ -713,7 +733,7 @@ typedef struct ind__writer {
       "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n"                                           \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(ADD_F32, 1ull << IND__CG_VEC,                                                                                    \
+    X(ADD_F32, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n"                  \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n"                  \
@@ -727,7 +747,7 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(ADD_F16, 1ull << IND__CG_VEC,                                                                                    \
+    X(ADD_F16, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int N> static IND_INLINE void ind_add_f16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
       "    unsigned w[N / 2];\n"                                                                                       \
@@ -745,7 +765,7 @@ typedef struct ind__writer {
       "    asm volatile(\"red.relaxed.gpu.global.add.noftz.f16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"     \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(ADD_BF16, 1ull << IND__CG_VEC,                                                                                   \
+    X(ADD_BF16, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int N> static IND_INLINE void ind_add_bf16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
       "    unsigned w[N / 2];\n"                                                                                       \
@@ -776,13 +796,59 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n"                                     \
       "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"               \
       "};\n")                                                                                                          \
-    X(MAX, 1ull << IND__CG_MAXMIN,                                                                                     \
+    X(MAX, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_maximum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MIN, 1ull << IND__CG_MAXMIN,                                                                                     \
+    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX),                                                 \
+      "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n"                                   \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
+      "    unsigned m;\n"                                                                                              \
+      "    asm(\"max.NaN.bf16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                    \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
+      "    unsigned m[2];\n"                                                                                           \
+      "    for (int i = 0; i < 2; i++)\n"                                                                              \
+      "        m[i] = ind_f32_to_bf16(ind_max(ind_bf16_to_f32((unsigned short)(a >> 16 * i)), ind_bf16_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n"                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n"                                                                                                       \
+      "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_bf16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"             \
+      "    s.join({ind_bf16_to_f32((unsigned short)m)});\n"                                                            \
+      "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n"                                                    \
+      "}\n")                                                                                                           \
+    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX),                                                   \
+      "// The largest of N f16 joins a state: two by two, as they lie in memory.\n"                                    \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
+      "    unsigned m;\n"                                                                                              \
+      "    asm(\"max.NaN.f16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                     \
+      "    return m;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "#else\n"                                                                                                        \
+      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
+      "    unsigned m[2];\n"                                                                                           \
+      "    for (int i = 0; i < 2; i++)\n"                                                                              \
+      "        m[i] = ind_f32_to_f16(ind_max(ind_f16_to_f32((unsigned short)(a >> 16 * i)), ind_f16_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n"                                                                                \
+      "}\n"                                                                                                            \
+      "#endif\n"                                                                                                       \
+      "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_f16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"              \
+      "    s.join({ind_f16_to_f32((unsigned short)m)});\n"                                                             \
+      "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n"                                                     \
+      "}\n")                                                                                                           \
+    X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
       "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"                          \
@@ -852,7 +918,7 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
       "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
       "}\n")                                                                                                           \
-    X(SOFTMAX, 1ull << IND__CG_MAXMIN | 1ull << IND__CG_EXP_BELOW,                                                     \
+    X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW),                                                       \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
       "    T max, sum;\n"                                                                                              \
@@ -889,12 +955,13 @@ typedef struct ind__writer {
       "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
       "    return s;\n"                                                                                                \
       "}\n")                                                                                                           \
-    X(SPLIT, 0,                                                                                                        \
+    X(JOIN_APART, 0,                                                                                                   \
       "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n"                 \
       "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n"                                   \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n"                                                   \
-      "}\n"                                                                                                            \
+      "}\n")                                                                                                           \
+    X(JOIN_NEIGHBOURS, 0,                                                                                              \
       "// Joins N states pairwise.\n"                                                                                  \
       "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n"                               \
       "    _Pragma(\"unroll\")\n"                                                                                      \
@@ -902,7 +969,8 @@ typedef struct ind__writer {
       "        _Pragma(\"unroll\")\n"                                                                                  \
       "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n"                                              \
       "    return s[0];\n"                                                                                             \
-      "}\n"                                                                                                            \
+      "}\n")                                                                                                           \
+    X(LAST_BLOCK, 0,                                                                                                   \
       "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n"\
       "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n"          \
       "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n"                                  \
@@ -1018,7 +1086,7 @@ typedef struct ind__writer {
       "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
       "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
       "}\n")                                                                                                           \
-    X(TILE_COPY, 1ull << IND__CG_CP_ASYNC | 1ull << IND__CG_HALF_TILE,                                                 \
+    X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE),                                                   \
       "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
       "static IND_INLINE int ind_chunk_bytes(long long left) {\n"                                                      \
       "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
@@ -1040,7 +1108,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(CHUNK_COPY, 1ull << IND__CG_CP_ASYNC, \
+    X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                     \
       "#ifndef IND_EMULATION\n"  \
       "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n"  \
       "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\"\n"  \
@@ -1064,7 +1132,7 @@ typedef struct ind__writer {
       "    }\n"  \
       "}\n") \
     X(MMA_TILE,                                                                                                        \
-      1ull << IND__CG_HALF_TILE | 1ull << IND__CG_LDMATRIX | 1ull << IND__CG_MMA_F16 | 1ull << IND__CG_MMA_BF16,       \
+      IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16),                           \
       "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
       "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
       "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n"          \
@@ -1110,7 +1178,7 @@ typedef struct ind__writer {
       "        }\n"                                                                                                    \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(WGMMA, 1ull << IND__CG_HALF_TILE,                                                                                \
+    X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE),                                                                         \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n"\
       "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
@@ -1135,7 +1203,7 @@ typedef struct ind__writer {
       "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(SUM_TILE, 1ull << IND__CG_VEC,                                                                                   \
+    X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
       "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n"\
       "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n"\
       "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
@@ -1152,7 +1220,7 @@ typedef struct ind__writer {
       "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(MMA_SUMS, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
+    X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE),                                                          \
       "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
       "template <int TN, int MI, int NI>\n"                                                                            \
       "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n"               \
@@ -1165,7 +1233,7 @@ typedef struct ind__writer {
       "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(FMA_TILE, 1ull << IND__CG_VEC | 1ull << IND__CG_SUM_TILE,                                                        \
+    X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE),                                                          \
       "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n"\
       "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
       "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
@@ -1303,7 +1371,7 @@ typedef struct ind__writer {
       "        s[k] = before;\n"                                                                                       \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(VEC_PART, (uint64_t)1 << IND__CG_VEC,                                                                            \
+    X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
       "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n"        \
       "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n"            \
       "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n"                  \
@@ -1358,7 +1426,7 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n"                                      \
       "}\n")                                                                                                           \
-    X(LOOKBACK, (uint64_t)1 << IND__CG_SCAN,                                                                           \
+    X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN),                                                                           \
       "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
       "template <class S> struct ind_scan_words {\n"                                                                   \
       "    static constexpr int N = sizeof(S) / 4;\n"                                                                  \
@@ -1452,11 +1520,11 @@ typedef struct ind__writer {
       "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n" \
       "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n"\
       "};\n")                                                                                                          \
-    X(SORT_F16, (uint64_t)1 << IND__CG_F16,                                                                            \
+    X(SORT_F16, IND__CG_NEEDS(IND__CG_F16),                                                                            \
       "struct ind_key_f16 {\n"                                                                                         \
       "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
       "};\n")                                                                                                          \
-    X(SORT_BF16, (uint64_t)1 << IND__CG_BF16,                                                                          \
+    X(SORT_BF16, IND__CG_NEEDS(IND__CG_BF16),                                                                          \
       "struct ind_key_bf16 {\n"                                                                                        \
       "    static IND_INLINE float of(unsigned short x) { return ind_bf16_to_f32(x); }\n"                              \
       "};\n")                                                                                                          \
@@ -1495,7 +1563,7 @@ typedef struct ind__writer {
       "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n"\
       "    __syncthreads();\n"                                                                                         \
       "}\n")\
-    X(SORT_LONG, (uint64_t)1 << IND__CG_SORT,                                                                          \
+    X(SORT_LONG, IND__CG_NEEDS(IND__CG_SORT),                                                                          \
       "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n"                    \
       "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n"                   \
       "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n"\
@@ -1525,25 +1593,37 @@ typedef struct ind__writer {
 /* clang-format on */
 
 enum {
+    IND__CG_NO_PIECE,
 #define X(name, needs, text) IND__CG_##name,
     IND__CG_PRELUDE(X)
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= 64, "pieces are bits of ind__writer.prelude");
+_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "pieces are bits of ind__pieces");
 
 static const struct {
-    uint64_t needs;
+    uint8_t needs[4]; /* up to the first IND__CG_NO_PIECE */
     const char *text;
-} cg__prelude[] = {
-#define X(name, needs, text) {needs, text},
-    IND__CG_PRELUDE(X)
+} cg__prelude[] = {{{0}, ""},
+#define X(name, needs, text) {{needs}, text},
+                   IND__CG_PRELUDE(X)
 #undef X
 };
 
-/* The source will need this piece, and those it is built on. */
+/* With the pieces that this one is built on. */
+static void cg__add_piece(ind__pieces *set, int piece) {
+    set->word[piece / 64] |= 1ull << piece % 64;
+    for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
+        cg__add_piece(set, cg__prelude[piece].needs[i]);
+}
+
+static void cg__add_pieces(ind__pieces *set, const ind__pieces *more) {
+    for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
+}
+
+/* The source will need this piece. */
 static void cg__use(ind__writer *w, int piece) {
-    w->prelude |= 1ull << piece | cg__prelude[piece].needs;
+    cg__add_piece(&w->prelude, piece);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>spellings */
@@ -3388,7 +3468,7 @@ static void cg__emit_shift(ind__writer *w) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
     }
-    cg__use(w, IND__CG_ACROSS);
+    cg__use(w, IND__CG_BOUNDARY);
     ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
                cg__buffer(w, cg__inst(w, w->leader)->source), start);
 }
@@ -3426,7 +3506,7 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i);
 
 /* The expression that loads the vector of LOAD i at hand. */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    cg__use(w, w->across[i] ? IND__CG_ACROSS : IND__CG_VEC);
+    cg__use(w, w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
     return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], element);
 }
@@ -3490,7 +3570,7 @@ static void cg__vector_stores(ind__writer *w) {
         cg__write_mask(w, inst->arg[1]);
         const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
         if (adder) cg__use(w, adder->piece);
-        if (w->across[i]) cg__use(w, IND__CG_ACROSS);
+        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
         const char *store = w->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
         if (inst->arg[1]) w->code.indent--;
@@ -4051,6 +4131,7 @@ typedef struct cg__sweep {
     int stage;
     bool second; /* B */
     bool stores;
+    bool halves; /* 16-bit values have joined their maxima */
 } cg__sweep;
 
 #define IND__CG_MAX_SWEEPS 64
@@ -4355,38 +4436,6 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "ind_exp_below(");
         cg__value(w, x);
         ind__textf(&w->code, ", ind_exp_base(s%u.value))", i);
-    }
-}
-
-/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
-static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        char letter;
-        if (!cg__reduces_in(w, i, s)) continue;
-        ind_reduction r = cg__step(w, i, s, &letter);
-        if (cg__takes_chunks(w, i, s)) {
-            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
-            cg__value(w, inst->arg[0]);
-            ind__textf(&w->code, ";\n");
-            continue;
-        }
-        if (cg__has_lanes(w, i))
-            ind__textf(&w->code, "l%u[j].join({", i);
-        else
-            ind__textf(&w->code, "%c%u.join({", letter, i);
-        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
-        if (s->second)
-            cg__emit_second_term(w, i);
-        else
-            cg__value(w, inst->arg[0]);
-        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
-        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
-        if (r == IND_REDUCE_DOT) {
-            ind__textf(&w->code, " * ");
-            cg__value(w, inst->arg[1]);
-        }
-        ind__textf(&w->code, "});\n");
     }
 }
 
@@ -4791,6 +4840,88 @@ static void cg__forget_chunk_vectors(ind__writer *w) {
         if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
+/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
+   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
+   the same. Returns the piece of the prelude for it, 0: it is something else. */
+static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    char letter;
+    if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
+    const uint32_t load = cg__inst(w, i)->arg[0];
+    if (cg__step(w, i, s, &letter) != IND_REDUCE_MAX || cg__inst(w, load)->op != IND_LOOP_LOAD) return 0;
+    if (!cg__is_row_load(w, load) || strcmp(cg__state_type(w, i), "float") != 0) return 0;
+    const ind_dtype memory = cg__memory_dtype(w, load);
+    return memory == IND_BF16 ? IND__CG_MAX_BF16 : memory == IND_F16 ? IND__CG_MAX_F16 : 0;
+}
+
+static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const int piece = cg__joins_halves(w, i, s);
+        if (!piece) continue;
+        const char *element = w->memory[cg__inst(w, i)->arg[0]];
+        cg__use(w, piece);
+        ind__textf(&w->code, "ind_join_%s(s%u, %.*s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i,
+                   (int)(strstr(element, ".at[j]") - element), element);
+    }
+}
+
+/* Does the sweep do nothing but that? */
+static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__keeps_value(w, i) && w->needed[i]) return false;
+        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+    }
+    return true;
+}
+
+/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        char letter;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        ind_reduction r = cg__step(w, i, s, &letter);
+        if (cg__takes_chunks(w, i, s)) {
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
+            cg__value(w, inst->arg[0]);
+            ind__textf(&w->code, ";\n");
+            continue;
+        }
+        if (cg__has_lanes(w, i))
+            ind__textf(&w->code, "l%u[j].join({", i);
+        else
+            ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
+        if (s->second)
+            cg__emit_second_term(w, i);
+        else
+            cg__value(w, inst->arg[0]);
+        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
+        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
+        if (r == IND_REDUCE_DOT) {
+            ind__textf(&w->code, " * ");
+            cg__value(w, inst->arg[1]);
+        }
+        ind__textf(&w->code, "});\n");
+    }
+}
+
+/* The elements of a vector, one after another. */
+static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
+    const int v = cg__num_vars(w) - 1;
+    const char *base = w->var[v];
+    cg__sweep rest = *s;
+    rest.halves = true;
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    w->var[v] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, stage);
+    cg__keep_values(w);
+    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__end(w);
+    w->var[v] = base;
+}
+
 /* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
@@ -4808,15 +4939,9 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, ~(1u << v), stage);
     cg__vector_loads(w, v);
     cg__vector_sinks(w);
-    cg__unroll(w);
-    cg__begin(w, "for (int j = 0; j < %d; j++)", n);
-    w->var[v] = cg__string(w, "(%s + j)", base);
-    cg__emit(w, IND__CG_ALL_VARS, stage);
-    cg__keep_values(w);
-    cg__emit_accumulate(w, s, one_r ? w->var[v] : "r + j");
-    cg__end(w);
+    cg__emit_halves(w, s);
+    if (!cg__only_halves(w, s)) cg__emit_elements(w, s, stage);
     cg__emit_chunk_adds(w, s);
-    w->var[v] = base;
     cg__vector_stores(w);
     cg__forget_chunk_vectors(w);
 }
@@ -5239,7 +5364,7 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
         offset += (blocks * own * cg__split_state_bytes(w, i) + 15) / 16 * 16;
     }
     w->variant->partial_bytes = offset;
-    cg__use(w, IND__CG_SPLIT);
+    cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
                cg__expr_string(w, w->variant->splits));
 }
@@ -5308,7 +5433,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__emit_row_rest(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        cg__use(w, IND__CG_SPLIT);
+        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
         ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
     }
     cg__emit_join(w, s);
@@ -5383,7 +5508,7 @@ static void cg__join_columns(ind__writer *w) {
         if (w->lanes > 1) cg__unroll(w);
         if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
         if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
-        if (x < 32) cg__use(w, IND__CG_SPLIT);
+        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
         ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
                    x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
                    w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
@@ -5411,7 +5536,7 @@ static void cg__join_column_splits(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
         if (!cg__is_reduce(w, i)) continue;
         if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
-        if (columns < 32) cg__use(w, IND__CG_SPLIT);
+        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
         ind__textf(&w->code,
                    columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
     }
@@ -8061,8 +8186,6 @@ static int cg__threads_of(int64_t vectors, int rounds) {
     return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
 }
 
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -8072,19 +8195,44 @@ static bool cg__gathers_rows(const ind__writer *w) {
     return false;
 }
 
+/* Would a loop over the row read it once, too? */
+static bool cg__loops_once(ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    const ind_strategy strategy = w->variant->strategy;
+    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
+    const int sweeps = cg__sweeps(w, sweep);
+    w->variant->strategy = strategy;
+    return sweeps == 1;
+}
+
+/* Registers for a thread's part of a row that is reduced and nothing else: what it loads and the rest of a kernel, in
+   the units of 8 that they are given out in. */
+static int cg__reducing_registers(const ind__writer *w) {
+    return (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+}
+
+#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
-   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns.
-   Whether 64 do shows in the build. Of fewer than 256 threads several blocks fit whatever registers they take,
+   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
+   and more of them where the row is only reduced and so may take less. Whether that is enough shows in the build.
+   A row that is only reduced is not worth holding where it takes all those threads: a loop reads it once, too, and
+   does not wait. Of fewer than 256 threads several blocks fit whatever registers they take,
    which is enough where rows are not gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200).
  */
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (w->part || w->kernel->run || v->shifted || (v->threads < 256 && !cg__gathers_rows(w))) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && v->per_thread <= 32, few = may && w->way == 0;
-    w->more_ways = w->way < (may ? 2 : 1);
-    if (few) v->blocks_per_sm = IND__CG_FULL_THREADS / v->threads;
+    const bool reduces = cg__loops_once(w), may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    const bool few = may && least <= 64 && w->way < fewest;
+    const int registers = w->way == 0 ? least : 64;
+    if (reduces && v->threads == IND__CG_FULL_THREADS) return false;
+    w->more_ways = w->way < (may ? fewest + 1 : 1);
+    if (few) v->blocks_per_sm = IND__CG_SM_REGISTERS / (v->threads * registers);
     if (few)
-        cg__why(w, "%s, with 64 registers a thread for %d blocks on a multiprocessor", v->why, v->blocks_per_sm);
+        cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
+                v->blocks_per_sm);
     else if (may)
         cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
     return few || w->more_ways;
@@ -8914,9 +9062,21 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static void cg__write_prelude(ind__text *t, uint64_t pieces) {
+static bool cg__has_pieces(const ind__pieces *set) {
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) any |= set->word[i];
+    return any;
+}
+
+static bool cg__has_piece(const ind__pieces *set, int piece) {
+    return set->word[piece / 64] >> piece % 64 & 1;
+}
+
+static void cg__write_prelude(ind__text *t, ind__pieces *pieces) {
+    if (cg__has_piece(pieces, IND__CG_VEC) && cg__has_piece(pieces, IND__CG_BF16))
+        cg__add_piece(pieces, IND__CG_VEC_BF16);
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(pieces >> i & 1)) continue;
+        if (!cg__has_piece(pieces, i)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }
@@ -8942,8 +9102,9 @@ static ind_status cg__assemble(ind__writer *w) {
     ind__text t = {.context = w->context}, sizes = t;
     cg__write_data_sizes(w, &sizes);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (w->prelude || w->num_functions) ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
-    cg__write_prelude(&t, w->prelude);
+    if (cg__has_pieces(&w->prelude) || w->num_functions)
+        ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(&t, &w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
     snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
@@ -8975,7 +9136,7 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
     if (per_thread > 64 || cg__kept_words(w) * per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
         return false;
     v->per_thread = per_thread;
-    if (v->blocks_per_sm) v->blocks_per_sm = threads < IND__CG_FULL_THREADS ? IND__CG_FULL_THREADS / threads : 0;
+    v->blocks_per_sm = v->blocks_per_sm * v->threads / threads;
     return true;
 }
 
@@ -9100,7 +9261,7 @@ typedef struct cg__part {
     const char *params;   /* of its function, behind the block's place */
     const char *code;     /* of its function */
     const char *outside;  /* what stands before it: ind_wgmma_tile */
-    uint64_t prelude;
+    ind__pieces prelude;
     bool barrier; /* all threads of the block must take part */
     uint32_t function;
 } cg__part;
@@ -9365,13 +9526,14 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    uint64_t prelude = x->variant->dependent ? 1ull << IND__CG_DEPENDENCY : 0;
+    ind__pieces prelude = {0};
+    if (x->variant->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
     for (uint32_t i = 0; i < x->num_parts; i++) {
-        prelude |= x->part[i]->prelude;
-        if (cg__num_axes(&x->part[i]->variant) > 1) prelude |= 1ull << IND__CG_QUOTIENT;
+        cg__add_pieces(&prelude, &x->part[i]->prelude);
+        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_piece(&prelude, IND__CG_QUOTIENT);
     }
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
-    cg__write_prelude(t, prelude);
+    cg__write_prelude(t, &prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
     ind__textf(t,
                "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");

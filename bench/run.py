@@ -2,20 +2,24 @@
 
     run.py [NAME...]              the table, or those workloads whose name holds one of NAME
     run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
+    run.py --batch [FAMILY...]    rows of 4096 over their number
     run.py --small                1 to 64 rows of 4096, beside an empty kernel
     run.py --tune [NAME...]       ours as it is chosen beside ours as ind_tune finds it, and what that tried
 
---autotune adds torch.compile's mode max-autotune; --dtypes f32,bf16 chooses for --sweep.
+--autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out; --dtypes f32,bf16 chooses for --sweep and
+--batch, where --jobs N has N processes fill torch's cache of kernels first, as its compiler takes most of the time.
 
 Every contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation where
 they would stay in the L2); the median of many rounds counts. Nothing is timed whose output was not first compared with a
 float64 computation of the same formula; an error of more than four times torch's own is WRONG, and exit status 1.
-Writes build/bench.json (sweep.json, small.json) beside the table.
+Writes build/bench.json (sweep.json, batch.json, small.json) beside the table.
 """
 
 import argparse
 import json
 import math
+import multiprocessing
+import os
 import pathlib
 import statistics
 import sys
@@ -90,12 +94,13 @@ def ours(compiler, w, inputs, want, calls):
     return module, compile_ms, replays, [outputs[0][n] for n in w.outputs]
 
 
-def peers(w, inputs, calls, autotune):
-    """Per contender of torch: replays of every set of inputs, and the outputs of the first."""
+MODES = {"compile": "default", "autotune": "max-autotune-no-cudagraphs"}
+
+
+def peers(w, inputs, calls, modes):
+    """Per contender of torch, eager and those of MODES in `modes`: replays of every set of inputs, and the outputs of the first."""
     torch._dynamo.reset()
-    functions = {"eager": w.torch, "compile": torch.compile(w.torch, dynamic=False)}
-    if autotune:
-        functions["autotune"] = torch.compile(w.torch, dynamic=False, mode="max-autotune-no-cudagraphs")
+    functions = {"eager": w.torch} | {name: torch.compile(w.torch, dynamic=False, mode=MODES[name]) for name in modes}
     for name, fn in functions.items():
         graphs = [graph_of(lambda i=i, fn=fn: fn(**i), calls) for i in inputs]
         yield name, [g[0] for g in graphs], outputs_of(graphs[0][1])
@@ -126,14 +131,14 @@ def timings(contenders):
     return {name: statistics.median(r) for name, r in rounds.items()}
 
 
-def measure(compiler, w, calls=1, autotune=False):
+def measure(compiler, w, calls, modes):
     torch.manual_seed(1)
     sets = 1 if w.bytes > 4 * L2_BYTES or calls > 1 else min(8, math.ceil(2 * L2_BYTES / max(w.bytes, 1)))
     inputs = [w.inputs() for _ in range(sets)]
     want = outputs_of(w.torch(**{k: v.double() if v.is_floating_point() else v for k, v in inputs[0].items()}))
     module, compile_ms, replays, got = ours(compiler, w, inputs, want, calls)
     contenders, results = {"ours": replays}, {"ours": got}
-    for name, replays, out in peers(w, inputs, calls, autotune):
+    for name, replays, out in peers(w, inputs, calls, modes):
         contenders[name], results[name] = replays, out
     errors = {}
     for name, out in results.items():
@@ -153,12 +158,13 @@ def measure(compiler, w, calls=1, autotune=False):
 def print_row(r):
     us = r["us"]
     least = f"{100 * us['copy'] / us['ours']:9.1f}" if "copy" in us else f"{us['ours'] - us['empty']:+9.2f}"
-    tuned = f"{us['autotune']:9.2f}" if "autotune" in us else f"{'-':>9s}"
-    print(f"{r['name']:42s} {us['ours']:9.2f} {us['compile']:9.2f} {tuned} {us['eager']:9.2f} {us['ours'] / us['compile']:12.3f} {least} "
+    compiled, tuned = (f"{us[mode]:9.2f}" if mode in us else f"{'-':>9s}" for mode in MODES)
+    ratio = f"{us['ours'] / us['compile']:12.3f}" if "compile" in us else f"{'-':>12s}"
+    print(f"{r['name']:42s} {us['ours']:9.2f} {compiled} {tuned} {us['eager']:9.2f} {ratio} {least} "
           f"{r['kernels']:7d} {r['errors']['ours']:8.1e}{'  WRONG' if r['wrong'] else ''}", flush=True)
 
 
-def run(compiler, chosen, out, calls=1, autotune=False):
+def run(compiler, chosen, out, modes, calls=1):
     """Measures (parameters, workload) pairs, prints a row of each and keeps them in build/`out`."""
     copy = "% of copy" if calls == 1 else "- empty"
     print(f"{compiler.device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
@@ -166,7 +172,7 @@ def run(compiler, chosen, out, calls=1, autotune=False):
     rows, failed = [], False
     for parameters, w in chosen:
         try:
-            r = {**measure(compiler, w, calls, autotune), **parameters}
+            r = {**measure(compiler, w, calls, modes), **parameters}
         except Exception as e:  # one workload that cannot run must not hide the others
             print(f"{w.name}: {type(e).__name__}: {e}", flush=True)
             failed = True
@@ -179,6 +185,31 @@ def run(compiler, chosen, out, calls=1, autotune=False):
             "date": time.strftime("%Y-%m-%d", time.gmtime())}
     (BUILD / out).write_text(json.dumps({**head, "rows": rows}, indent=1))
     return failed
+
+
+def fill_cache(point):
+    """torch.compile's kernels of one point of a sweep, into its cache on disk."""
+    w = workloads.at(point)
+    torch.compile(w.torch, dynamic=False)(**w.inputs())
+    torch.cuda.synchronize()
+    torch._dynamo.reset()
+
+
+def fill_caches(points, jobs):
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        pool.map(fill_cache, points, chunksize=1)
+
+
+def run_points(compiler, args, modes):
+    families, dtypes = args.names or list(workloads.FAMILIES), args.dtypes.split(",")
+    if args.batch:
+        points = workloads.over_batch(families, dtypes)
+    else:
+        points = workloads.over_lengths(families, dtypes, [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS)
+    if args.jobs and "compile" in modes:
+        fill_caches(points, args.jobs)
+    return run(compiler, ((p, workloads.at(p)) for p in points), "batch.json" if args.batch else "sweep.json", modes)
 
 
 def tune(compiler, w):
@@ -217,9 +248,12 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--batch", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
+    parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--dtypes", default="f32,bf16,f16")
     parser.add_argument("--lengths", help="of --sweep, in place of all")
     return parser.parse_args()
@@ -229,16 +263,15 @@ def main():
     args = arguments()
     torch.backends.cuda.matmul.allow_tf32 = False
     compiler = binding.Compiler()
-    if args.sweep:
-        lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
-        chosen = (p for family in args.names or workloads.FAMILIES for p in workloads.sweep(family, args.dtypes.split(","), lengths))
-        return run(compiler, chosen, "sweep.json", autotune=args.autotune)
+    modes = ["compile"] * (not args.no_compile) + ["autotune"] * args.autotune
+    if args.sweep or args.batch:
+        return run_points(compiler, args, modes)
     if args.tune:
         return run_tune(compiler, args.names)
     if args.small:
-        return run(compiler, workloads.small(), "small.json", SMALL_CALLS, args.autotune)
+        return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", modes, SMALL_CALLS)
     chosen = [({}, w) for w in workloads.WORKLOADS if not args.names or any(a in w.name for a in args.names)]
-    return run(compiler, chosen, "bench.json", autotune=args.autotune)
+    return run(compiler, chosen, "bench.json", modes)
 
 
 if __name__ == "__main__":

@@ -215,19 +215,27 @@ SWEEP_BYTES = 256 << 20
 # Powers of two, odd and prime ones.
 LENGTHS = (128, 257, 1000, 1024, 2048, 4093, 4096, 8192, 16384, 16411, 32768, 65536, 65537, 131072, 262144, 262147, 524288)
 SMALL_ROWS = (1, 2, 4, 8, 16, 32, 64)
+BATCHES = tuple(4**k for k in range(9))
+MODEL_WIDTH = 4096
 
 
-def sweep(family, dtypes, lengths=LENGTHS):
-    """A tensor of 256 MiB of every length of row."""
-    make = FAMILIES[family]
-    for dtype in dtypes:
-        for cols in lengths:
-            rows = max(1, SWEEP_BYTES // DTYPES[dtype].itemsize // cols)
-            yield {"family": family, "dtype": dtype, "rows": rows, "cols": cols}, make(rows, cols, dtype)
+def point(family, dtype, rows, cols):
+    return {"family": family, "dtype": dtype, "rows": rows, "cols": cols}
+
+
+def at(p):
+    return FAMILIES[p["family"]](p["rows"], p["cols"], p["dtype"])
+
+
+def over_lengths(families, dtypes, lengths):
+    """Tensors of 256 MiB of every length of row."""
+    return [point(f, t, max(1, SWEEP_BYTES // DTYPES[t].itemsize // n), n) for f in families for t in dtypes for n in lengths]
+
+
+def over_batch(families, dtypes):
+    return [point(f, t, n, MODEL_WIDTH) for f in families for t in dtypes for n in BATCHES]
 
 
 def small():
     """What a decoder runs between its products: few rows, where the launch is most of the time."""
-    for family, make in FAMILIES.items():
-        for rows in SMALL_ROWS:
-            yield {"family": family, "dtype": "bf16", "rows": rows, "cols": 4096}, make(rows, 4096, "bf16")
+    return [point(f, "bf16", n, MODEL_WIDTH) for f in FAMILIES for n in SMALL_ROWS]

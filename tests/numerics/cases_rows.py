@@ -54,3 +54,6 @@ case("rows_top_one", "input a : f32[700]; v, i = topk(a, 5, dim=0); s = softmax(
 case("rows_top_then_all", "input a : f32[4, 60]; v, i = sort(a, dim=1); h = slice(v, 1, 0, 8); s = sum(h, [1], true); x = sub(v, s); e = exp(h); t = sum(x, [1]); output x, e, t")
 case("rows_sort_in_memory", "input a : i64[1, 4200]; n = neg(a); v, i = sort(n, dim=1); m = amax(v, [1], true); x = sub(v, m); c = cumsum(x, 1); h = slice(v, 1, 0, 5); k = slice(i, 1, 0, 5); "
      "s = sum(h, [1]); t = amin(c, [1]); p = argmin(x, 1); e = eq(c, i); z = any(e, 1); output h, k, s, t, p, z")
+for t in ("bf16", "f16"):
+    case(f"rows_halves_{t}", f"input x : {t}[6, 264]; input y : {t}[3, 2056]; m = amax(x, [1]); n = amax(y, [1]); s = softmax(x, -1); l = logsumexp(y, [1]); output m, n, s, l",
+         x="rare", y="rare")
