@@ -15138,23 +15138,23 @@ typedef struct graph__ordered {
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                    /* what makes values does not check where they go: what makes keys has done it */
-    ind__box *key, *value;           /* per point: the place, `places` for none; what goes there */
-    ind_dtype number;                /* of points and rows */
-    bool in_place;                   /* base is not a copy */
-    ind__box *meeting, *last;        /* per element: what all its points come to; per row: the last one of them */
-    ind__box *sorted, *position;     /* per point in the order of keys: its key and number */
-    ind__box *counts, *ranks;        /* per digit and chunk of them: how many it has, and how many up to there .. */
-    ind__box *in_chunk;              /* .. per point: its place among those of its digit in its chunk, from 1 on */
-    int shift;                       /* of the digit */
-    bool store_keys, store_begins;   /* which of two arrays is being recorded */
-    ind__box *begin, *end;           /* per row: its points among the sorted ones */
-    int first;                       /* so many of them are joined with the row itself */
-    int level;                       /* that is being recorded */
-    ind__box *groups[2], *group[2];  /* per level: groups up to a row; per group: its first sorted point .. */
-    ind__box *sums[2];               /* .. and its sum; of level 1 .. */
-    int64_t span;                    /* .. that of the next so many in all .. */
-    int last_sums;                   /* .. of which so many are a row's at last; 0 before */
+    bool checked;                   /* what makes values does not check where they go: what makes keys has done it */
+    ind__box *key, *value;          /* per point: the place, `places` for none; what goes there */
+    ind_dtype number;               /* of points and rows */
+    bool in_place;                  /* base is not a copy */
+    ind__box *meeting, *last;       /* per element: what all its points come to; per row: the last one of them */
+    ind__box *sorted, *position;    /* per point in the order of keys: its key and number */
+    ind__box *counts, *ranks;       /* per digit and chunk of them: how many it has, and how many up to there .. */
+    ind__box *in_chunk;             /* .. per point: its place among those of its digit in its chunk, from 1 on */
+    int shift;                      /* of the digit */
+    bool store_keys, store_begins;  /* which of two arrays is being recorded */
+    ind__box *begin, *end;          /* per row: its points among the sorted ones */
+    int first;                      /* so many of them are joined with the row itself */
+    int level;                      /* that is being recorded */
+    ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
+    ind__box *sums[2];              /* .. and its sum; of level 1 .. */
+    int64_t span;                   /* .. that of the next so many in all .. */
+    int last_sums;                  /* .. of which so many are a row's at last; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -15474,9 +15474,12 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* So many groups there are at the most: the fewest points that a row with one more has are so many times as many. */
+/* So many groups there are at the most: a row has `fewest` points for each of its own, as its first one takes
+   u->first + 1 (and two groups, at level 1) and the others are full but for the last. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
-    int64_t fewest = u->first + 1 + (level ? GRAPH__GROUP : 0);
+    const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
+                  full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
+    const int64_t fewest = one < full ? one : full;
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
 }
 
@@ -15535,8 +15538,8 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    ind_value sum = graph__join_group(o, u, (ind_value){0}, at, ind__box_load(o, u->end, &row, 1), GRAPH__GROUP,
-                                      index + 1);
+    ind_value sum =
+        graph__join_group(o, u, (ind_value){0}, at, ind__box_load(o, u->end, &row, 1), GRAPH__GROUP, index + 1);
     ind__emit_scatter(o, to, index, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
@@ -15576,8 +15579,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     if (!level) first = ind_op_add(o, graph__first_group(o, u, row, 0), nth);
     ind_value left = ind_op_sub(o, graph__row_groups(o, u, row, level), nth);
     sum = graph__join_sums(o, u, level, first, left, u->last_sums ? u->last_sums : GRAPH__GROUP, u->span, index + 1);
-    if (u->last_sums)
-        place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
+    if (u->last_sums) place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
     if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
@@ -15589,8 +15591,8 @@ static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_v
     sum = graph__join_group(o, u, sum, begin, end, u->first, inner);
     if (!u->sums[0]) return sum;
     ind_value some = ind_op_gt(o, graph__row_groups(o, u, row, 0), graph__number(o, u, 0));
-    ind_value more = graph__join_sums(o, u, 0, graph__first_group(o, u, row, 0),
-                                      ind_op_cast(o, some, u->number), 1, 1, inner);
+    ind_value more =
+        graph__join_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
     return sum.id ? graph__ordered_join(o, u, sum, more) : more;
 }
 
@@ -15636,14 +15638,15 @@ static ind_status graph__find_groups(graph__ordered *u, int level) {
     return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->group[level]);
 }
 
-static ind_status graph__sum_level(graph__ordered *u, int level, void (*fn)(ind_ops *, const ind_expr *, int, uint32_t,
-                                                                          void *)) {
+static ind_status graph__sum_level(graph__ordered *u, int level,
+                                   void (*fn)(ind_ops *, const ind_expr *, int, uint32_t, void *)) {
     ind__lowered *p = u->l->w->program;
     ind_expr size[IND_MAX_RANK] = {graph__most_groups(u, level)};
     for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
     graph__fill fill = {u->compute, 0};
     ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = fn, .user = u};
-    ind__box *into = u->last_sums ? u->sums[0] : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
+    ind__box *into =
+        u->last_sums ? u->sums[0] : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
     ind__box *sums = NULL;
     ind_status status = ind__box_realise(p, into);
     if (!status) status = ind__box_scatter(p, into, &d, &sums);

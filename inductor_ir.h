@@ -988,8 +988,9 @@ typedef struct ind__inst {
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
-#define IND__INST_CHECKED  16 /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
-#define IND__INST_RUN       8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
+#define IND__INST_CHECKED                                                                                              \
+    16                  /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
+#define IND__INST_RUN 8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -1029,7 +1030,7 @@ bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE?
 double ind__neutral_float(ind_reduction r);
 int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
 typedef struct ind__capture { /* what a scatter would store, and where */
-    bool checked; /* asked for: an earlier loop has checked its indices */
+    bool checked;             /* asked for: an earlier loop has checked its indices */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -12034,7 +12035,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     case IND_LOOP_INDIRECT:
         ind__textf(t, " %%%u in [0, ", i->arg[0]);
         ind__text_expr(t, b->index[i->index]);
-        ind__textf(t, ")%s%s", i->flags & IND__INST_WRAP ? " wrap" : "", i->flags & IND__INST_CHECKED ? " checked" : "");
+        ind__textf(t, ")%s%s", i->flags & IND__INST_WRAP ? " wrap" : "",
+                   i->flags & IND__INST_CHECKED ? " checked" : "");
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));
