@@ -1466,8 +1466,7 @@ typedef struct ind_compile_desc {
        products have their points sorted by element, by all blocks of threads, and each element's are joined in groups,
        then the groups, so that it does not matter how the points are spread. Sorting takes two launches and some 64
        bytes a point for each 8 bits of the number of elements (of rows, where points store whole rows), and some ten
-       launches besides. Sums of rows are made so without this flag, too, where they move fewer bytes like that
-       (realise.sort_bytes). The schedule's text says which was chosen: "in order: ..". */
+       launches besides. The schedule's text says which was chosen: "in order: ..". */
     bool deterministic;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
@@ -15127,7 +15126,7 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic), or move fewer bytes so */
+/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
 
 /* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
    dimensions: each point stores all of one, from the same dimensions of `size`. */
@@ -15792,19 +15791,129 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
-/* Do sums of floats move fewer bytes when their points are sorted, by what the policy asks for? An atomic sum reads a
-   point's row, and reads and writes the row that it goes to: in the L2, but beyond its size each passes through memory,
-   too. Before that the rows are copied, unless they are changed in place. Where points are sorted, each row is read and
-   written once, whether a point goes there or not, and each point's row is read once; sorting moves some 64 bytes a
-   point and digit. */
-static bool graph__sorting_pays(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
+/* ---- sums of rows by lists: where few points meet at a row, it is read once, joined with its points in registers, and
+   stored once, by one loop over all rows; nothing is copied first, and next to no sum is made in memory. A list is
+   found by rounds of integer extremes, which come out the same in whatever order threads run: of the points of a row in
+   each of GRAPH__RANGES ranges of their numbers the least and the greatest, then of those in between the same again.
+   What is left between the last two, of rows where more points meet, is added by atomics. */
+
+#define GRAPH__RANGES 2
+#define GRAPH__ROUNDS 2
+
+typedef struct graph__lists {
+    graph__ordered u;
+    ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
+    int round;                                                /* that is being recorded, .. */
+    bool least_now;                                           /* .. which of the two */
+} graph__lists;
+
+/* The range that a point's number is in. */
+static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
+    ind_expr one = ind_int(s->u.l->context, 1), ranges = ind_int(s->u.l->context, GRAPH__RANGES);
+    return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
+}
+
+/* Is the point of this number, of row and range `at`, between the ends of the round? */
+static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
+    ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
+    return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
+}
+
+static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    const graph__lists *s = user;
+    ind_value inside, number = graph__number_at(o, &s->u, index[0]);
+    ind_value key = graph__ordered_flat_key(o, index, rank, (void *)&s->u);
+    ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, index[0])};
+    if (!ind__ok(at[0])) return;
+    o->mask = inside;
+    if (s->round) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->round - 1));
+    o->mask = (ind_value){0};
+    ind__emit_scatter(o, to, at, 2, number, inside, s->least_now ? IND_REDUCE_MIN : IND_REDUCE_MAX);
+}
+
+static ind_status graph__lists_find(graph__lists *s) {
+    ind_expr size[2] = {s->u.places, ind_int(s->u.l->context, GRAPH__RANGES)};
+    ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
+    for (s->round = 0; s->round < GRAPH__ROUNDS; s->round++) {
+        s->least_now = true;
+        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->round]);
+        s->least_now = false;
+        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->round]);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, void *user) {
+    const graph__lists *s = user;
+    const ind_expr *inner = index + rank - s->u.whole;
+    ind_value sum = ind_op_cast(o, ind__box_load(o, s->u.base, index, rank), s->u.compute);
+    ind_value none = graph__number(o, &s->u, INT32_MAX);
+    ind_expr at[2] = {graph__ordered_place(&s->u, index)};
+    for (int range = 0; range < GRAPH__RANGES; range++) {
+        ind_value low[GRAPH__ROUNDS];
+        at[1] = ind_int(s->u.l->context, range);
+        for (int k = 0; k < GRAPH__ROUNDS; k++) {
+            low[k] = ind__box_load(o, s->least[k], at, 2);
+            sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
+        }
+        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* of one point the least is the greatest, too; of none it is greater */
+            ind_value high = ind__box_load(o, s->greatest[k], at, 2);
+            sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
+        }
+    }
+    return sum;
+}
+
+/* What no list has. */
+static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    const graph__lists *s = user;
+    ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
+    ind_value inside, key = graph__ordered_flat_key(o, &point, 1, (void *)&s->u);
+    ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, point)};
+    if (!ind__ok(at[0])) return;
+    o->mask = inside;
+    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
+    ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
+    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
+    o->mask = (ind_value){0};
+}
+
+static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
+                                     ind__box **result) {
+    ind__lowered *p = l->w->program;
+    graph__lists s = {.u = graph__ordered_of(l, base, size, rank)};
+    if (!s.u.key || !s.u.value) return ind__failed(l->context);
+    p->note = "lists of the points that meet at a row";
+    ind_status status = ind__box_realise(p, s.u.key);
+    if (!status) status = graph__lists_find(&s);
+    ind__box *sums = NULL;
+    if (!status) sums = ind__box_pointwise(p, base->storage->dtype, base->size, base->rank, graph__lists_sum, &s);
+    if (!status) status = ind__box_realise(p, sums);
+    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_rest, .user = &s};
+    if (!status) status = ind__box_scatter(p, sums, &rest, result);
+    p->note = NULL;
+    return status;
+}
+
+/* Do sums of rows move fewer bytes by lists, by what the policy asks for? An atomic sum reads a point's row, and reads
+   and writes the row that it goes to: in the L2, but beyond its size each passes through memory, too. Before that the
+   rows are copied, unless they are changed in place. By lists each row is read and written once, whether a point goes
+   there or not, and each point's row is read once; to find them takes some 128 bytes a point, and to look for points
+   that no list has about the time of reading their rows. Elements of 16 bits take as many instructions as others, for
+   half of the bytes. And lists are for few points a row: with four, a range has more than it holds in one of 20. */
+static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
-    const double points = (double)ind_hint(ind_expr_product(l->context, size, rank - l->whole_dims));
-    const double sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
+    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
+    ind_expr num_points = ind_expr_product(l->context, size, rank - l->whole_dims);
+    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->whole_dims);
+    const double points = (double)ind_hint(num_points),
+                 sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
     const double rows = bytes * (double)ind_hint(ind_expr_product(l->context, base->size, base->rank));
-    const bool copied = !l->into && base != graph__lower_operand_box(l, 0);
-    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank) return false;
-    return 2 * sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.sort_bytes;
+    const bool copied = base != graph__lower_operand_box(l, 0);
+    if (graph__at_most(num_points) > INT32_MAX || graph__at_most(num_rows) > INT32_MAX) return false;
+    if (points > 4 * (double)ind_hint(num_rows)) return false;
+    return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
 /* fn over `size`, storing into base; *result is what it is then. */
@@ -15814,9 +15923,10 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
-    if (base && graph__order_matters(l, base, size, rank) &&
-        (l->w->deterministic || graph__sorting_pays(l, base, size, rank)))
+    if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
+    if (base && graph__order_matters(l, base, size, rank) && graph__lists_pay(l, base, size, rank))
+        return graph__lower_lists(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 

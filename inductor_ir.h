@@ -721,10 +721,10 @@ typedef struct ind_realise_policy {
     int max_ops;          /* store any value whose body has more ops than this; default 64 */
     int64_t look_steps;   /* scatters in a fixed order: each element looks at all points where these are so few times
                              elements; default 2^20 */
-    int64_t sort_bytes;   /* sums of rows have a fixed order, too, where that moves so many bytes less; default 160 MiB,
-                             what passes in the time of the launches that it takes */
-    bool disable_parts;   /* a concatenation is stored as a whole, never part by part by what makes the parts */
-    bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
+    int64_t list_bytes; /* sums of rows of floats find the few points that meet at a row where that moves so many bytes
+                           less; default 64 MiB, what passes in the time of the launches that it takes */
+    bool disable_parts; /* a concatenation is stored as a whole, never part by part by what makes the parts */
+    bool disable_rows;  /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -10347,7 +10347,7 @@ ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_
     if (!p->policy.max_reads) p->policy.max_reads = 8;
     if (!p->policy.max_ops) p->policy.max_ops = 64;
     if (!p->policy.look_steps) p->policy.look_steps = 1 << 20;
-    if (!p->policy.sort_bytes) p->policy.sort_bytes = (int64_t)160 << 20;
+    if (!p->policy.list_bytes) p->policy.list_bytes = (int64_t)64 << 20;
     return IND__PUSH(c, ind__buffer, p->buffer, p->num_buffers, p->cap_buffers) ? IND_OK : ind__failed(c);
 }
 
