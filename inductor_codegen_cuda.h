@@ -140,6 +140,14 @@ typedef struct ind__kernel_arg {
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
+/* How a variant is made in place of what the formulas choose; 0: as they do. */
+typedef struct ind__tuning {
+    int threads;  /* of a block */
+    int way;      /* so far along the ways to make it (otherwise): other registers, blocks on a multiprocessor, or parts
+                     of a row in registers */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
+} ind__tuning;
+
 #define IND__MAX_VARIANTS 2
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
@@ -170,7 +178,8 @@ typedef struct ind__variant {
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
-    int tuned_threads;     /* that were measured to be faster than the formulas' choice; 0: that is taken */
+    ind__tuning tuned;     /* what was measured to be faster than the formulas' choice; 0: that is taken */
+    int way;               /* of the variant that formulas choose first 0, of what is built in its place 1, .. */
     bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
@@ -201,21 +210,22 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns;  /* predicted, of all kernels */
-    int tuned_threads; /* for the variant that is being planned; 0: as the formulas choose */
+    ind_expr time_ns;   /* predicted, of all kernels */
+    ind__tuning tuning; /* for the variant that is being planned */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
-/* Tuning: other numbers of threads for a variant's blocks, of which the others that are chosen follow. */
-#define IND__MAX_TUNED 4
+/* Tuning: other ways to make a variant, of which all else that is chosen follows. */
+#define IND__MAX_TUNED 12
 /* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
-int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]);
-/* The variant of the kernel with so many threads, in *out. Its tuned_threads are 0, and it is the formulas' choice,
-   where it cannot have as many. */
-ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out);
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
+/* The variant of the kernel made so, in *out; as the formulas choose, with nothing in its `tuned`, where it cannot be.
+ */
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
+bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
 /* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
@@ -292,7 +302,7 @@ typedef struct ind__writer {
     bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    int tuned_threads;              /* threads of a block in place of the formulas' choice; 0: that */
+    ind__tuning tuning;             /* in place of the formulas' choice */
     bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
@@ -1458,24 +1468,27 @@ typedef struct ind__writer {
       "    }\n"                                                                                                        \
       "};\n"                                                                                                           \
       "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
-      "// So it is joined in the same order in every run, whichever tile is done first. For one warp.\n"               \
+      "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n" \
+      "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n"      \
       "template <class S>\n"                                                                                           \
-      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, const S &all, const S &none) {\n"\
+      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n" \
+      "                                              const S &none) {\n"                                               \
       "    typedef ind_scan_words<S> words;\n"                                                                         \
       "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
-      "    words tiles, groups;\n"                                                                                     \
+      "    const bool last = tile == tiles - 1;\n"                                                                     \
+      "    words totals, groups;\n"                                                                                    \
       "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
       "    group += tile / 32 * (long long)words::N;\n"                                                                \
-      "    if (lane == in) words::publish(total, all);\n"                                                              \
-      "    if (lane < in) tiles.look(total);\n"                                                                        \
+      "    if (lane == in && in < 31 && !last) words::publish(total, all);\n"                                          \
+      "    if (lane < in) totals.look(total);\n"                                                                       \
       "    if (tile >= 32) groups.look(group);\n"                                                                      \
       "    S front = none;\n"                                                                                          \
-      "    if (lane < in) front = tiles.await(total);\n"                                                               \
+      "    if (lane < in) front = totals.await(total);\n"                                                              \
       "    ind_scan_lanes<32>(front);\n"                                                                               \
       "    const S before = front.lane(31);\n"                                                                         \
       "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
       "    front.join(before);\n"                                                                                      \
-      "    if (lane == 0 && in == 31) {\n"                                                                             \
+      "    if (lane == 0 && in == 31 && !last) {\n"                                                                    \
       "        S next = front;\n"                                                                                      \
       "        next.join(all);\n"                                                                                      \
       "        words::publish(group + words::N, next);\n"                                                              \
@@ -1484,7 +1497,8 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
       "template <int WARPS, int K, class S>\n"                                                                         \
-      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile) {\n"\
+      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n" \
+      "                                             int tiles) {\n"                                                    \
       "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
       "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
       "    if (lane == 0) shared[warp] = all;\n"                                                                       \
@@ -1493,7 +1507,7 @@ typedef struct ind__writer {
       "    ind_scan_lanes<32>(warps);\n"                                                                               \
       "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
       "    if (warp == 0) {\n"                                                                                         \
-      "        const S before = ind_scan_look_back(total, group, tile, warps.lane(WARPS - 1), none);\n"                \
+      "        const S before = ind_scan_look_back(total, group, tile, tiles, warps.lane(WARPS - 1), none);\n"         \
       "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
       "    }\n"                                                                                                        \
       "    __syncthreads();\n"                                                                                         \
@@ -2288,10 +2302,15 @@ static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
     ind__textf(&w->code, ");\n");
 }
 
-/* "const int t12 = ...": an index read from memory, checked. */
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
+static ind_expr cg__r_numel(const ind__writer *w);
+
+/* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const bool maybe = cg__may_be_unused(w, i);
+    const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
     if (inst->flags & IND__INST_CHECKED) {
         cg__checked(w, i, extent);
@@ -2300,7 +2319,7 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
     if (w->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
-        ind__textf(&w->code, "const %s t%u = (%s)%s(", cg__int(w), i, cg__int(w), check);
+        ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
     cg__value(w, inst->arg[0]);
     ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
     cg__use(w, IND__CG_INDEX);
@@ -2730,6 +2749,30 @@ static void cg__analyse(ind__writer *w) {
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
     cg__find_only_checks(w);
+}
+
+static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
+    const ind__inst *inst = cg__inst(w, user);
+    const ind_expr own = w->body->index[cg__inst(w, indirect)->index + 1];
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (inst->arg[k] == indirect) return true;
+    for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
+        if (ind__expr_depends(w->domain.index[k], own)) return true;
+    return false;
+}
+
+/* Is the INDIRECT the same for a whole row and there for its elements alone, of which there may be none? Then nobody
+   asks for a check, as where the op whose index it is runs by itself: no element of its result is made. */
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
+    int64_t least = 1;
+    bool used = false;
+    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
+        if (!cg__uses_index(w, i, indirect)) continue;
+        if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
+        used = true;
+    }
+    return used;
 }
 
 static bool cg__is_access(const ind__writer *w, uint32_t i) {
@@ -4772,11 +4815,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
-    for (int s = 0; s < n; s++) {
-        bool any = false;
-        for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__reduces_in(w, i, &sweep[s]);
-        joins += any;
-    }
+    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &sweep[s]);
     return joins;
 }
 
@@ -6330,9 +6369,9 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__runs_at(w, i, level)) continue;
         if (cg__looks_back(w)) {
-            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile);\n", warps, cg__of_scan(w, "before", i),
-                       cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i), cg__of_scan(w, "totals", i),
-                       cg__of_scan(w, "groups", i));
+            ind__textf(&w->code, "ind_scan_tile<%d>(%s, %s, %s, %s, %s, tile, tiles);\n", warps,
+                       cg__of_scan(w, "before", i), cg__of_scan(w, "none", i), cg__of_scan(w, "shared", i),
+                       cg__of_scan(w, "totals", i), cg__of_scan(w, "groups", i));
             continue;
         }
         const char *shared = cg__of_scan(w, "shared", i);
@@ -8545,9 +8584,8 @@ static void cg__choose_reduction(ind__writer *w) {
         cg__choose_column(w);
 }
 
-#define IND__CG_SCAN_WORDS                                                                                             \
-    32 /* registers that a thread has for its part of a row: of 64, with 1024 threads a block                          \
-        */
+/* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
+#define IND__CG_SCAN_WORDS 32
 
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
@@ -8699,9 +8737,8 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
     cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
-#define IND__CG_SCAN_FLIGHT                                                                                            \
-    32768 /* bytes of the next chunk on their way to a multiprocessor: a microsecond's worth                           \
-           */
+/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
+#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
@@ -8872,7 +8909,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .variant = v,
                        .arena = &p->arena,
                        .optimistic = optimistic,
-                       .tuned_threads = p->tuned_threads,
+                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
@@ -9141,11 +9178,11 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
 }
 
 /* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
-static void cg__retune(ind__writer *w, int threads) {
+static bool cg__retune_threads(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
@@ -9154,12 +9191,44 @@ static void cg__retune(ind__writer *w, int threads) {
     case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
     default: break;
     }
-    if (!fits) return;
-    v->threads = v->tuned_threads = threads;
+    if (!fits) return false;
+    v->threads = threads;
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
+    return true;
+}
+
+/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+static bool cg__retune_together(ind__writer *w, int num) {
+    ind__variant *v = w->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+    if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
+        v->per_thread = num * v->vector;
+        return true;
+    }
+    if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
+    v->rows = v->threads / cg__row_threads(w) * num;
+    v->batch = num > 1 ? num : 0;
+    return true;
+}
+
+static void cg__retune(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const ind__tuning t = w->tuning;
+    if (t.threads && cg__retune_threads(w, t.threads)) {
+        v->tuned.threads = t.threads;
+        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+    }
+    if (t.together && cg__retune_together(w, t.together)) {
+        v->tuned.together = t.together;
+        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+    }
+    if (t.way) {
+        v->tuned.way = t.way;
+        cg__why(w, "%s; tuned to that", v->why);
+    }
+    if (!v->tuned.threads && !v->tuned.together) return;
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)threads * v->per_thread);
-    cg__why(w, "%s; tuned to %d threads", v->why, threads);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
 }
 
 /* Decides and writes the body. */
@@ -9182,7 +9251,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
             cg__choose_sort(w);
         else
             cg__choose_pointwise(w);
-        if (w->tuned_threads && !w->part) cg__retune(w, w->tuned_threads);
+        if (!w->part) cg__retune(w);
         if (w->failed) return ind__failed(w->context);
         status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
@@ -9211,7 +9280,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, optimistic);
         w.force_wide = attempt == 1;
-        w.way = way;
+        w.way = v->way = way + p->tuning.way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
@@ -9931,12 +10000,17 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* The variant of the launch at `from` for the one at `to`. */
+/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
-    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
-    for (uint32_t i = 0; v->arg && i < v->num_args; i++)
-        if (v->arg[i].kind == IND__ARG_BUFFER) v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
-    return v->arg != NULL;
+    for (;; v = v->otherwise) {
+        v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
+        for (uint32_t i = 0; v->arg && i < v->num_args; i++)
+            if (v->arg[i].kind == IND__ARG_BUFFER)
+                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+        if (!v->arg || !v->otherwise) return v->arg != NULL;
+        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
+        if (!v->otherwise) return false;
+    }
 }
 
 static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
@@ -9997,15 +10071,21 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
-/* Half and twice as many, and again: beyond, a block has too little to do, or a multiprocessor too few blocks. */
-int ind__plan_candidates(const ind__variant *v, int threads[IND__MAX_TUNED]) {
-    const bool tunable = v->strategy == IND_STRATEGY_POINTWISE || v->strategy == IND_STRATEGY_ROW_WARP ||
-                         v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
-                         v->strategy == IND_STRATEGY_COLUMN;
-    const int candidate[IND__MAX_TUNED] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
+   All ways that are left to make it, which the build may not have spilled enough to need. */
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
+    const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
+    const bool threads = points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN;
+    const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+    const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
-    for (int i = 0; tunable && i < IND__MAX_TUNED; i++)
-        if (candidate[i] >= 32 && candidate[i] <= 1024) threads[num++] = candidate[i];
+    for (int i = 0; threads && !v->shifted && v->batch < 2 && i < 4; i++)
+        if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
+    for (const ind__variant *way = v->otherwise; way && num < IND__MAX_TUNED; way = way->otherwise)
+        tuning[num++] = (ind__tuning){.way = way->way};
+    for (int n = 1; (warps || together > 1) && !v->shifted && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
+        if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
 }
 
@@ -10015,12 +10095,16 @@ static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
            cg__same_exprs(&a->guard, &b->guard, 1);
 }
 
-ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, int threads, ind__variant *out) {
+bool ind__is_tuned(const ind__variant *v) {
+    return v->tuned.threads || v->tuned.way || v->tuned.together;
+}
+
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
-    p->tuned_threads = threads;
+    p->tuning = tuning;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
-    p->tuned_threads = 0;
-    if (!status && !cg__same_conditions(first, out)) *out = *first;
+    p->tuning = (ind__tuning){0};
+    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
 }
 

@@ -197,7 +197,8 @@ typedef struct ind_launch_desc {
 /* Enqueues the module on the stream and returns. After the first call with given sizes: no allocation (unless the
    workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
-/* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. */
+/* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
+   is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
 IND_API ind_status ind_instance_check(ind_instance *instance);
 /* The sizes that came from the data of the last launch, in the order of ind_module_query_data_size, up to `max` of
    them. Waits for the stream; nothing else ever does, so a launch with such sizes can be captured. Before any launch:
@@ -234,14 +235,17 @@ IND_API ind_status ind_profile(ind_instance *instance, const ind_launch_desc *de
 /* What was tried for one kernel, in microseconds. */
 typedef struct ind_tuned {
     const char *name;           /* of the kernel; the module's */
+    const char *why;            /* what the fastest is, as the plan says it; the module's */
     int first_threads, threads; /* of a block: those that formulas choose, and those of the fastest */
-    double first_us, us;        /* medians; with threads == first_threads the same */
+    double first_us, us;        /* medians; the same if the first choice is the fastest */
     double least_us;            /* predicted for a kernel without flaws: nothing is tried for one that comes close */
     int num_tried;              /* ways besides the first */
 } ind_tuned;
 
-/* Measures, at these sizes and with these bindings, every different kernel of the module with other numbers of threads
-   than the formulas choose: few, each only while the best so far is more than 2 % above what the bytes and operations
+/* Measures, at these sizes and with these bindings, every different kernel of the module in other ways than the
+   formulas choose: with other numbers of threads, with what the plan would build if the first choice spilled (other
+   registers, blocks on a multiprocessor, parts of a staged row in registers), with more or fewer vectors or rows of a
+   thread under way together. Few, each only while the best so far is more than 2 % above what the bytes and operations
    of the kernel take at the least, and always on data that are in no cache. A way that is more than 2 % faster than the
    first choice is kept with its figures in the context, and by ind_pack_save in the pack: modules that are compiled
    from then on in this context, or with that pack, run the kernel so, at all sizes; what it sums, it then sums in
@@ -911,8 +915,8 @@ typedef struct ind__kernel_entry ind__kernel_entry;
  */
 typedef struct rt__tuned {
     uint64_t key[2];
-    uint64_t checksum; /* of this struct with checksum 0 */
-    int32_t threads;
+    uint64_t checksum;              /* of this struct with checksum 0 */
+    int32_t threads, way, together; /* as ind__tuning has them */
     float first_us, us, least_us;
 } rt__tuned;
 
@@ -1780,11 +1784,11 @@ typedef struct rt__host_direct {
     uint32_t buffer, base_slot, stride_slot[2 * IND_MAX_RANK];
 } rt__host_direct;
 
-/* A pass over the row. once: values that do not depend on R; spread: those of them that values in `loop` use; loop: per
-   element of the row; scan: the scans on the way; reduce: what the pass reduces; part: the PARTs of these. The last
-   stage reduces nothing. */
+/* A pass over the row. once: values that do not depend on R; empty: those of a row without elements; spread: those of
+   them that values in `loop` use; loop: per element of the row; scan: the scans on the way; reduce: what the pass
+   reduces; part: the PARTs of these. The last stage reduces nothing. */
 typedef struct rt__host_stage {
-    rt__host_list once, spread, loop, scan, reduce, part;
+    rt__host_list once, empty, spread, loop, scan, reduce, part;
 } rt__host_stage;
 
 struct rt__host_kernel {
@@ -2736,14 +2740,14 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
     size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
-    void *data;
-    ind_status status = rt__device_alloc(m, bytes, &data, &n->lookback_block[n->num_lookbacks]);
+    void *data, *block;
+    ind_status status = rt__device_alloc(m, bytes, &data, &block);
     if (status) return status;
-    n->num_lookbacks++;
     rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)data;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
-    if (status) return status;
+    if (status) return rt__device_free(m, block), status;
+    n->lookback_block[n->num_lookbacks++] = block;
     n->lookback = (uintptr_t)data;
     n->lookback_bytes = bytes;
     n->bound = false;
@@ -3376,6 +3380,7 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
+    bool outer;           /* something uses it that is not per element of the row */
     bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
                              per element, or reduced again, so that the scan runs in several passes? */
 } rt__host_facts;
@@ -3425,6 +3430,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
         for (uint32_t k = 0; k < d.num; k++) {
             f[d.source[k]].live = true;
             if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
+            if (!inner) f[d.source[k]].outer = true;
         }
     }
     return IND_OK;
@@ -3462,6 +3468,12 @@ static bool rt__is_filled(const ind_body *b, uint32_t i) {
 
 static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
     return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
+}
+
+/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone. */
+static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    const bool for_elements = b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
+    return rt__filter_once(b, f, i, level) && !for_elements;
 }
 
 static bool rt__filter_spread(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
@@ -3514,6 +3526,7 @@ static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__hos
     ind_status status = rt__host_make_list(m, b, f, rt__filter_wanted, level, &s->loop);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_scan, level, &s->scan);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_once, level, &s->once);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_empty, level, &s->empty);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_spread, level, &s->spread);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_reduce, level, &s->reduce);
     if (!status) status = rt__host_make_list(m, b, f, rt__filter_part, level, &s->part);
@@ -4009,6 +4022,11 @@ static ind_status rt__host_row_pass(const rt__host_task *t, rt__host_worker *w, 
     return IND_OK;
 }
 
+static const rt__host_list *rt__host_once(const rt__host_task *t, uint32_t stage) {
+    const rt__host_stage *s = &t->kernel->stage[stage];
+    return t->reduced ? &s->once : &s->empty;
+}
+
 static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
     const rt__host_kernel *h = t->kernel;
     ind__eval *e = &w->eval;
@@ -4016,7 +4034,7 @@ static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64
     int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
     int lanes = h->full_lanes && width > 0 ? (int)width : 1;
     for (uint32_t s = 0; s < h->num_stages; s++) {
-        ind_status status = rt__host_run_list(e, &h->stage[s].once, lanes);
+        ind_status status = rt__host_run_list(e, rt__host_once(t, s), lanes);
         if (!status) {
             rt__host_spread(e, &h->stage[s].spread);
             status = rt__host_row_pass(t, w, &h->stage[s]);
@@ -4049,7 +4067,7 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
     const rt__host_kernel *h = t->kernel;
     rt__host_lanes(&w->eval, t->var, h->body->rank, t->extent, point, lanes);
     for (uint32_t s = 0; s < h->num_stages; s++) {
-        ind_status status = rt__host_run_list(&w->eval, &h->stage[s].once, lanes);
+        ind_status status = rt__host_run_list(&w->eval, rt__host_once(t, s), lanes);
         if (!status) status = rt__host_block_pass(t, w, &h->stage[s], lanes);
         if (status) return status;
     }
@@ -4306,7 +4324,7 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
     rt__host_point(e, t->var, h->body->rank, t->extent, point);
     int64_t width = t->reduced < IND__LANES ? t->reduced : IND__LANES;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) {
-        status = rt__host_run_list(e, &h->stage[s].once, h->full_lanes && width > 0 ? (int)width : 1);
+        status = rt__host_run_list(e, rt__host_once(t, s), h->full_lanes && width > 0 ? (int)width : 1);
         if (status) return status;
         rt__host_spread(e, &h->stage[s].spread);
         status = rt__host_scan_pass(t, w, s);
@@ -5130,6 +5148,17 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
     return IND_OK;
 }
 
+/* What was found for the variant, or for what is built in its place if it spills. */
+static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
+    const rt__tuned *t = NULL;
+    for (; v && !t; v = v->otherwise) {
+        uint64_t key[2];
+        rt__pack_key(v->source, v->source_bytes, arch, key);
+        t = rt__find_tuned(r, key);
+    }
+    return t;
+}
+
 /* Kernels that tuning has found a faster way for are planned anew. */
 static ind_status rt__apply_tuned(ind_module *m) {
     ind_plan *p = m->desc.plan;
@@ -5139,13 +5168,11 @@ static ind_status rt__apply_tuned(ind_module *m) {
     for (uint32_t i = 0; i < p->num_kernels && r->num_tuned; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
-            uint64_t key[2];
-            rt__pack_key(v->source, v->source_bytes, arch, key);
-            const rt__tuned *t = rt__find_tuned(r, key);
+            const rt__tuned *t = rt__tuned_for(r, v, arch);
             if (!t || p->kernel[i].num_parts != 1) continue;
-            ind_status status = ind__plan_tuned(p, i, k, t->threads, &tuned);
+            ind_status status = ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->way, t->together}, &tuned);
             if (status) return status;
-            if (tuned.tuned_threads) *v = tuned;
+            if (ind__is_tuned(&tuned)) *v = tuned;
         }
     }
     return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
@@ -5506,7 +5533,7 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
         same = x->kind == y->kind && x->buffer == y->buffer && x->reciprocal == y->reciprocal && x->wide == y->wide &&
                (x->kind != IND__ARG_SIZE || ind_expr_same(x->size, y->size));
     }
-    return same && a->index_bits == b->index_bits && ind_expr_same(a->shared_bytes, b->shared_bytes);
+    return same && a->index_bits == b->index_bits;
 }
 
 /* The variant compiled, and loaded. */
@@ -5534,58 +5561,65 @@ static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
-/* Measures the kernel of the step with so many threads; *us stays as it is if that is no way to run it. */
-static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, int threads, const rt__tuned_launch *first,
-                                     ind__kernel_entry **entry, double *us) {
+/* Measures the kernel of the step made so; *us stays as it is if that is no way to run it. *v: the variant. */
+static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
+                                     ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     const int k = n->chosen[step];
-    ind__variant v;
-    ind_status status = ind__plan_tuned(m->desc.plan, step, k, threads, &v);
-    if (status || v.tuned_threads != threads || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], &v))
-        return status;
-    status = rt__tune_compile(m, &v, entry);
+    ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
+    if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
+    status = rt__tune_compile(m, v, entry);
+    if (!status) status = rt__cuda_fit_resident(m, v, (*entry)->function);
+    if (!status) status = rt__cuda_ask_shared(m, v, (*entry)->function);
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
-    l.threads = (unsigned)threads;
+    l.threads = (unsigned)v->threads;
+    l.grid[3] = (unsigned)rt__profile_value(n, v->shared_bytes);
     for (int d = 0; d < 3 && !status; d++) {
-        const int64_t blocks = rt__profile_value(n, v.grid[d]);
-        status = rt__check_grid(m->context, v.entry, d, blocks);
+        const int64_t blocks = rt__profile_value(n, v->grid[d]);
+        status = rt__check_grid(m->context, v->entry, d, blocks);
         l.grid[d] = (unsigned)blocks;
     }
     return status ? status : rt__tune_time(t, &l, us);
 }
 
 /* Tries what there is for the step's kernel until it is as fast as it can be, and keeps the best. */
-static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result) {
+static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     const rt__exec_variant *x = &m->executable->step[step].variant[n->chosen[step]];
     const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
     rt__tuned_launch first = {x->function, {0}, x->threads, &n->param[x->first_arg]};
     memcpy(first.grid, &n->grid[(size_t)step * 4], sizeof first.grid);
-    *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .first_threads = v->threads};
+    *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .why = v->why, .first_threads = v->threads};
+    *found = (ind__tuning){0};
     result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
     ind_status status = rt__tune_time(t, &first, &result->first_us);
     result->us = result->first_us;
     result->threads = v->threads;
-    int candidate[IND__MAX_TUNED];
+    ind__tuning candidate[IND__MAX_TUNED];
+    ind__variant made;
     ind__kernel_entry *entry = NULL, *best = NULL;
     const int num = ind__plan_candidates(v, candidate);
     for (int i = 0; i < num && !status && result->us > result->least_us * IND__TUNE_MARGIN; i++) {
         double us = INFINITY;
-        status = rt__tune_candidate(t, step, candidate[i], &first, &entry, &us);
+        status = rt__tune_candidate(t, step, candidate[i], &first, &made, &entry, &us);
         result->num_tried += us < INFINITY;
-        if (us * IND__TUNE_MARGIN < result->us) result->us = us, result->threads = candidate[i], best = entry;
+        if (!(us * IND__TUNE_MARGIN < result->us)) continue;
+        result->us = us, result->threads = made.threads, result->why = made.why;
+        *found = candidate[i], best = entry;
     }
     if (best) best->only_tried = false;
     return status;
 }
 
-static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, const ind_tuned *result) {
+static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
-    rt__tuned t = {.threads = result->threads,
+    rt__tuned t = {.threads = found.threads,
+                   .way = found.way,
+                   .together = found.together,
                    .first_us = (float)result->first_us,
                    .us = (float)result->us,
                    .least_us = (float)result->least_us};
@@ -5598,7 +5632,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, const ind_
 /* Is the step a launch of one kernel that can be had in other ways, and not the same as one before? */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
-    int candidate[IND__MAX_TUNED];
+    ind__tuning candidate[IND__MAX_TUNED];
     if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
@@ -5607,7 +5641,7 @@ static bool rt__tunable(const ind_instance *n, uint32_t step) {
         if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->step[i].call &&
             ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
             return false;
-    return !v->tuned_threads && ind__plan_candidates(v, candidate) > 0;
+    return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
 
 /* The steps before leave in the buffers what a kernel wants there, such as indices. */
@@ -5617,11 +5651,12 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
         ind_tuned result;
+        ind__tuning found;
         if (!rt__tunable(n, i)) continue;
         status = rt__launch_steps(n, 0, i, t->stream);
-        if (!status) status = rt__tune_step(t, i, &result);
-        if (!status && result.threads != result.first_threads)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], &result);
+        if (!status) status = rt__tune_step(t, i, &result, &found);
+        if (!status && result.us < result.first_us)
+            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }

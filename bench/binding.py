@@ -29,8 +29,8 @@ class Stats(C.Structure):
 
 
 class Tuned(C.Structure):
-    _fields_ = [("name", C.c_char_p), ("first_threads", C.c_int), ("threads", C.c_int), ("first_us", C.c_double), ("us", C.c_double),
-                ("least_us", C.c_double), ("num_tried", C.c_int)]
+    _fields_ = [("name", C.c_char_p), ("why", C.c_char_p), ("first_threads", C.c_int), ("threads", C.c_int), ("first_us", C.c_double),
+                ("us", C.c_double), ("least_us", C.c_double), ("num_tried", C.c_int)]
 
 
 def load():

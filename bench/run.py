@@ -223,7 +223,8 @@ def tune(compiler, w):
     us = timings({"first": replays, "tuned": tuned})
     limit = 4 * max(error(o, t) for o, t in zip(outputs, want)) + 1e-6
     wrong = not max(error(o, t) for o, t in zip(again, want)) <= limit
-    return {"name": w.name, "us": us, "wrong": wrong, "kernels": [{n: getattr(k, n) for n, _ in k._fields_[1:]} | {"name": k.name.decode()} for k in kernels]}
+    return {"name": w.name, "us": us, "wrong": wrong, "kernels": [{n: getattr(k, n) for n, _ in k._fields_[2:]} | {"name": k.name.decode(), "why": k.why.decode()}
+                                                            for k in kernels]}
 
 
 def run_tune(compiler, names):
@@ -237,7 +238,7 @@ def run_tune(compiler, names):
         failed = failed or r["wrong"]
         print(f"{r['name']:42s} {r['us']['first']:9.2f} {r['us']['tuned']:9.2f} {100 * (r['us']['first'] / r['us']['tuned'] - 1):6.1f}{'  WRONG' if r['wrong'] else ''}", flush=True)
         for k in r["kernels"]:
-            better = f" -> {k['threads']}, {k['us']:.2f}" if k["threads"] != k["first_threads"] else ""
+            better = f" -> {k['threads']}, {k['us']:.2f} ({k['why']})" if k["us"] < k["first_us"] else ""
             print(f"{'':70s} {k['name']}: {k['first_threads']}, {k['first_us']:.2f}{better}; {k['least_us']:.2f}; {k['num_tried']}")
         torch.cuda.empty_cache()
     (BUILD / "tune.json").write_text(json.dumps({"device": torch.cuda.get_device_name(), "ours": compiler.device(), "rows": rows}, indent=1))

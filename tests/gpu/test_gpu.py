@@ -31,21 +31,17 @@ GRAPHS = {
   am = argmax(x, dim=1)
   output a, l, am
 }""",
-    "rows_few_registers": """graph rows_few_registers {
+    "rows_kept": """graph rows_kept {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 16384]
   input w : bf16[16384]
+  input y : bf16[B, 40008]
+  input v : bf16[40008]
   l = log_softmax(x, dim=-1)
   n = rms_norm(x, w, normalized_shape=[16384], eps=1e-6)
-  output l, n
-}""",
-    "rows_staged": """graph rows_staged {
-  size B in [1, 4096] hint 2048
-  input x : bf16[B, 40008]
-  input w : bf16[40008]
-  l = log_softmax(x, dim=-1)
-  n = rms_norm(x, w, normalized_shape=[40008], eps=1e-6)
-  output l, n
+  m = log_softmax(y, dim=-1)
+  o = rms_norm(y, v, normalized_shape=[40008], eps=1e-6)
+  output l, n, m, o
 }""",
     "rows_of_clusters": """graph rows_of_clusters {
   size B in [1, 4096] hint 2048
@@ -65,18 +61,29 @@ GRAPHS = {
   size B in [1, 2147483647] hint 1000000
   input x : f32[B, 12]
   input y : f32[B, 7]
+  input z : bf16[B, 8]
   a = softmax(x, dim=1)
   b = sum(y, dim=[1])
-  output a, b
+  c = sum(z, dim=[1])
+  output a, b, c
 }""",
     "odd_rows": """graph odd_rows {
   size B in [1, 4096] hint 32
   input x : bf16[B, 1037]
   input w : bf16[1037]
+  input y : bf16[B, 523]
   input z : f32[B, 70001]
   n = rms_norm(x, w, normalized_shape=[1037])
+  m = softmax(y, dim=-1)
   s = softmax(z, dim=-1)
-  output n, s
+  output n, m, s
+}""",
+    "odd_looped": """graph odd_looped {
+  size B in [1, 4096] hint 2048
+  size S in [1, 10000000] hint 33001
+  input x : bf16[B, S]
+  s = softmax(x, dim=-1)
+  output s
 }""",
     "odd_points": """graph odd_points {
   size B in [1, 4096] hint 32
@@ -89,7 +96,7 @@ GRAPHS = {
     "columns": """graph columns {
   size B in [1, 4096] hint 100
   input x : f32[B, 77]
-  s = sum(x, dim=[0])
+  s = softmax(x, dim=0)
   t = transpose(x, dim0=0, dim1=1)
   c = amax(t, dim=[1])
   u = exp(t)
@@ -117,6 +124,14 @@ GRAPHS = {
   g = gelu(p)
   q = linear(g, w)
   out = add(q, r)
+  output out
+}""",
+    "products_large": """graph products_large {
+  size M in [1, 8192] hint 4096
+  input a : bf16[M, 520]
+  input b : bf16[520, 1032]
+  p = mm(a, b)
+  out = gelu(p)
   output out
 }""",
     "concatenation": """graph concatenation {
@@ -151,11 +166,26 @@ GRAPHS = {
   out = rms_norm(e, w, normalized_shape=[40])
   output out
 }""",
+    "gather_many": """graph gather_many {
+  size B in [1, 10000000] hint 400000
+  input ids : i64[B]
+  input table : f32[50, 40]
+  out = embedding(table, ids)
+  output out
+}""",
     "scans": """graph scans {
   size B in [1, 4096] hint 9
   size S in [1, 8192] hint 64
   input x : f32[B, S]
   input y : i64[B, S]
+  s = cumsum(x, 1)
+  m, i = cummax(y, 1)
+  output s, m, i
+}""",
+    "scans_short": """graph scans_short {
+  size B in [1, 100000] hint 5000
+  input x : f32[B, 100]
+  input y : bf16[B, 37]
   s = cumsum(x, 1)
   m, i = cummax(y, 1)
   output s, m, i
@@ -174,6 +204,15 @@ GRAPHS = {
   s = cumsum(x, 0)
   m, i = cummin(x, 0)
   output s, m, i
+}""",
+    "scans_walked": """graph scans_walked {
+  size B in [1, 100] hint 20
+  size C in [1, 4096] hint 2000
+  input x : f32[B, C]
+  a = softmax(x, dim=0)
+  s = cumsum(a, 0)
+  t = sum(s, dim=[0])
+  output s, t
 }""",
     "scans_lookback": """graph scans_lookback {
   size S in [1, 1073741824] hint 70000
@@ -250,6 +289,25 @@ GRAPHS = {
   e = bitwise_not(d)
   output a, c, e
 }""",
+    "tiles_odd": """graph tiles_odd {
+  size B in [1, 100000] hint 40000
+  input x : f32[77, B]
+  input y : f32[B, 77]
+  t = transpose(x, 0, 1)
+  a = add(t, y)
+  output a
+}""",
+    "runs": """graph runs {
+  size B in [1, 100000] hint 8192
+  input x : f32[B, 768]
+  input g : f32[B, 768]
+  s = mul(x, g)
+  m = sum(s, dim=[1], keepdim=true)
+  d = sub(g, m)
+  w = sum(s, dim=[0])
+  b = sum(g, dim=[0])
+  output d, w, b
+}""",
     "chain": """graph chain {
   size N in [1, 4096] hint 64
   input x : f32[N, 512]
@@ -272,10 +330,12 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_few_registers": ["B=300"], "rows_staged": ["B=300"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
-         "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"]}
+         "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
+         "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
+         "tiles_odd": ["B=301"], "runs": ["B=333"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}
@@ -330,7 +390,7 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "launches"])
+@pytest.mark.parametrize("program", ["tune", "launches", "indices"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
     done. The emulation runs the same programs."""

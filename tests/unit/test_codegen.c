@@ -225,6 +225,10 @@ static void build_combined(program *p) {
     softmax_of(p, IND_F32, (ind_expr[]){n(p, 20), n(p, 12)}, 2);
 }
 
+static void build_layers(program *p) {
+    softmax_of(p, IND_F32, (ind_expr[]){n(p, 500), n(p, 16000)}, 2);
+    softmax_of(p, IND_F32, (ind_expr[]){n(p, 500), n(p, 16000)}, 2);
+}
 static void build_layer_norm(program *p) {
     norm_of(p, size_of(p, "R", 1, 65536, 1, 4096), 384, false);
 }
@@ -583,8 +587,8 @@ static void check_dependent(const struct test_case *t, const stages *s, size_t a
             CHECK(v->dependent == wanted && wanted == !!strstr(v->source, "griddepcontrol"), "%s on %s: kernel %u",
                   t->name, archs[arch], k);
             v->dependent = !wanted;
-            CHECK(ind__plan_verify(s->plan) == IND_VERIFY, "%s on %s: a wait that is not there, or not meant",
-                  t->name, archs[arch]);
+            CHECK(ind__plan_verify(s->plan) == IND_VERIFY, "%s on %s: a wait that is not there, or not meant", t->name,
+                  archs[arch]);
             v->dependent = wanted;
         }
 }
@@ -660,6 +664,7 @@ static void test_allocations(const struct test_case *t) {
         ind_context_desc desc = {.allocator = {check_alloc, check_free, &heap}};
         ind_context *c = NULL;
         stages s;
+        if (t->build == build_layers) desc.verify = -1; /* which plans every launch */
         if (ind_context_create(&desc, &c)) return;
         ind_status status = make_schedule(&s, c, t);
         CHECK(!status, "%s: %s", t->name, ind_error(c));
@@ -697,6 +702,28 @@ static void test_combined(void) {
     test_allocations(&t);
 }
 
+/* The second of two equal launches is not planned, but has the first one's plan over its own buffers: so has what is
+   built in its place if the build spills. */
+static void test_copied(void) {
+    const struct test_case t = {.name = "layers", .build = build_layers};
+    ind_context *c;
+    stages s;
+    int ways = 0;
+    if (ind_context_create(&(ind_context_desc){.verify = -1}, &c)) return;
+    CHECK(!make_plan(&s, c, &t, "sm_90a") && s.plan->num_launches == 2, "%s", ind_error(c));
+    for (uint32_t k = 0; s.plan && k < s.plan->num_kernels; k++) {
+        const ind_kernel_plan *kp = &s.plan->kernel[k];
+        for (const ind__variant *v = &kp->variant[0]; v; v = v->otherwise, ways++)
+            for (uint32_t i = 0; i < kp->kernel->num_args; i++)
+                CHECK(v->arg[i].buffer == kp->kernel->arg[i], "kernel %u, argument %u: buffer %u", k, i,
+                      v->arg[i].buffer);
+    }
+    CHECK(ways >= 4, "%d ways to make two kernels", ways);
+    free_stages(&s);
+    ind_context_destroy(c);
+    test_allocations(&t);
+}
+
 static int print_case(const char *name) {
     for (size_t i = 0; i < NUM_CASES; i++) {
         ind_context *c;
@@ -728,5 +755,6 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < NUM_CASES; i++)
         if (cases[i].kernels) test_allocations(&cases[i]);
     test_combined();
+    test_copied();
     return check_summary();
 }

@@ -1,6 +1,8 @@
-/* Kernels with other numbers of threads than the formulas choose, on a GPU or the emulation of one (IND_DEVICE=cuda):
-   each computes what the first choice does, also at sizes that it was not measured at; what ind_tune has found is taken
-   by later modules and travels in a kernel pack. */
+/* Kernels made in other ways than the formulas choose, on a GPU or the emulation of one (IND_DEVICE=cuda): with other
+   numbers of threads, with what stands by for builds that spill, with other numbers of vectors or rows together. Each
+   computes what the first choice does, also at sizes that it was not measured at; what ind_tune has found is taken by
+   later modules and travels in a kernel pack. */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #define INDUCTOR_IMPLEMENTATION
 #include "inductor.h"
 
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 6000 /* elements of a binding */
+#define MOST 32000 /* elements of a binding */
 
 static const char *const texts[] = {
     "graph pointwise {\n  size N in [1, 6000]\n  input x : f32[N]\n  y = gelu(x)\n  output y\n}\n",
@@ -18,13 +20,32 @@ static const char *const texts[] = {
     "graph blocks {\n  size N in [1, 2]\n  input x : f32[N, 3000]\n  y = softmax(x, dim=-1)\n  output y\n}\n",
     "graph looped {\n  size N in [1, 2999]\n  input x : f32[2, N]\n  m = mean(x, dim=[1], keepdim=true)\n  y = sub(x, "
     "m)\n  output y\n}\n",
+    "graph batched {\n  size N in [1, 100000000] hint 1000000\n  input x : f32[N, 8]\n  y = softmax(x, dim=-1)\n  "
+    "output "
+    "y\n}\n",
+    "graph gathered {\n  size N in [1, 100000000] hint 2000000\n  input x : f32[N, 12]\n  i = arange(0, N)\n  j = "
+    "remainder(i, 5)\n  y = index_select(x, 0, j)\n  output y\n}\n",
+    "graph blocks_long {\n  size N in [1, 2]\n  input x : f32[N, 16000]\n  y = softmax(x, dim=-1)\n  output y\n}\n",
+    "graph staged {\n  size N in [1, 4096] hint 2048\n  input x : f32[N, 28000]\n  y = softmax(x, dim=-1)\n  output "
+    "y\n}\n",
     "graph columns {\n  size N in [1, 150]\n  input x : f32[N, 40]\n  y = softmax(x, dim=0)\n  output y\n}\n",
     "graph chain {\n  size N in [1, 150]\n  input x : f32[N, 40]\n  s = sum(x, dim=[0], keepdim=true)\n  y = sub(x, "
     "s)\n  output y\n}\n",
 };
 enum { NUM_TEXTS = sizeof texts / sizeof *texts };
-static const char *const sizes[NUM_TEXTS][2] = {{"N=6000", "N=37"}, {"N=60", "N=7"},  {"N=2", "N=1"},
-                                                {"N=2999", "N=70"}, {"N=150", "N=3"}, {"N=150", "N=3"}};
+enum { BLOCKS = 6, STAGED = 7 }; /* texts */
+/* Sizes to tune at and others; and what each can be made with: other threads, ways, numbers together. */
+enum { THREADS = 1, WAYS = 2, TOGETHER = 4 };
+static const struct {
+    const char *sizes[2];
+    int kinds;
+} tests[NUM_TEXTS] = {
+    {{"N=6000", "N=37"}, THREADS},    {{"N=60", "N=7"}, THREADS | TOGETHER},
+    {{"N=2", "N=1"}, THREADS},        {{"N=2999", "N=70"}, THREADS},
+    {{"N=700", "N=3"}, TOGETHER},     {{"N=500", "N=7"}, THREADS | TOGETHER},
+    {{"N=2", "N=1"}, WAYS | THREADS}, {{"N=1", "N=1"}, WAYS},
+    {{"N=150", "N=3"}, THREADS},      {{"N=150", "N=3"}, THREADS},
+};
 
 static float x[MOST], y[MOST], wanted[MOST];
 
@@ -50,7 +71,7 @@ static bool as_on_host(ind_context *c, int text, ind_module *m) {
     ind_module *host = compile(c, texts[text], IND_DEVICE_HOST);
     bool same = host && m;
     for (int s = 0; s < 2 && same; s++) {
-        same = run(c, host, sizes[text][s], wanted) && run(c, m, sizes[text][s], y);
+        same = run(c, host, tests[text].sizes[s], wanted) && run(c, m, tests[text].sizes[s], y);
         for (int i = 0; i < MOST && same; i++)
             same = isnan(wanted[i]) ? isnan(y[i]) : fabsf(y[i] - wanted[i]) <= 1e-4f * (1 + fabsf(wanted[i]));
     }
@@ -58,30 +79,43 @@ static bool as_on_host(ind_context *c, int text, ind_module *m) {
     return same;
 }
 
-/* As if ind_tune had found that so many threads are the fastest for the variant. */
-static void keep(ind_module *m, const ind__variant *v, int threads) {
-    const ind_tuned found = {.first_us = 2, .us = 1, .threads = threads};
-    CHECK(!rt__tune_keep(m, v, &found), "%s", ind_error(m->context));
+/* As if ind_tune had found that to be the fastest for the variant. */
+static void keep(ind_module *m, const ind__variant *v, ind__tuning found) {
+    const ind_tuned result = {.first_us = 2, .us = 1};
+    CHECK(!rt__tune_keep(m, v, found, &result), "%s", ind_error(m->context));
+}
+
+static int kind_of(ind__tuning t) {
+    return (t.threads ? THREADS : 0) | (t.way ? WAYS : 0) | (t.together ? TOGETHER : 0);
 }
 
 static void test_candidates(ind_context *c, int text) {
     ind_module *first = compile(c, texts[text], IND_DEVICE_CUDA);
-    int num_taken = 0;
+    int num_taken = 0, kinds = 0;
     for (uint32_t k = 0; first && k < first->desc.plan->num_kernels; k++) {
         const ind__variant *v = &first->desc.plan->kernel[k].variant[0];
-        int candidate[IND__MAX_TUNED];
-        for (int i = ind__plan_candidates(v, candidate); i-- > 0;) {
+        ind__tuning candidate[IND__MAX_TUNED];
+        const int num = ind__plan_candidates(v, candidate);
+        for (int i = 0; i < num; i++) {
+            const int kind = kind_of(candidate[i]);
+            if (i > 0 && i + 1 < num && kind_of(candidate[i - 1]) == kind && kind_of(candidate[i + 1]) == kind)
+                continue; /* the first and the last of each kind */
             keep(first, v, candidate[i]);
             ind_module *m = compile(c, texts[text], IND_DEVICE_CUDA);
             const ind__variant *now = m ? &m->desc.plan->kernel[k].variant[0] : v;
-            num_taken += now->tuned_threads == candidate[i];
-            CHECK(!now->tuned_threads || (now->threads == candidate[i] && strstr(now->why, "tuned to")), "%s",
-                  now->why);
-            CHECK(as_on_host(c, text, m), "%s with %d threads", texts[text], candidate[i]);
+            const bool taken = !memcmp(&now->tuned, &candidate[i], sizeof now->tuned);
+            num_taken += taken;
+            if (taken) kinds |= kind;
+            CHECK(taken || !ind__is_tuned(now), "%s", now->why);
+            CHECK(!taken || (strstr(now->why, "tuned to") && !ind__same_source(now, v)), "%s", now->why);
+            CHECK(!now->tuned.threads || now->threads == candidate[i].threads, "%d threads", now->threads);
+            CHECK(as_on_host(c, text, m), "%s with %d threads, way %d, %d together", texts[text], candidate[i].threads,
+                  candidate[i].way, candidate[i].together);
             ind_module_destroy(m);
         }
     }
-    CHECK(num_taken >= 2, "%s: %d other ways", texts[text], num_taken);
+    CHECK(num_taken >= 2 && kinds == tests[text].kinds, "%s: %d other ways, of kinds %d", texts[text], num_taken,
+          kinds);
     ind_module_destroy(first);
 }
 
@@ -97,26 +131,30 @@ static void test_tune(int text, const char *path) {
     CHECK(m && !ind_module_alloc(m, sizeof x, &pointer[0]) && !ind_module_alloc(m, sizeof y, &pointer[1]) &&
               !ind_module_upload(m, pointer[0], x, sizeof x) && !ind_instance_create(m, NULL, &n),
           "%s", ind_error(c));
-    const ind_launch_desc desc = {.pointers = pointer, .sizes = sizes[text][0]};
+    const ind_launch_desc desc = {.pointers = pointer, .sizes = tests[text].sizes[0]};
     CHECK(ind_tune(n, &desc, 0, NULL, 0, &num) == IND_INVALID_ARGUMENT && num == 0, "no repeats");
     CHECK(!ind_tune(n, &desc, 3, tuned, 4, &num), "%s", ind_error(c));
     CHECK(num == (int)m->desc.plan->num_launches, "%d kernels measured", num);
     for (int i = 0; i < num && i < 4; i++)
         CHECK(tuned[i].us <= tuned[i].first_us && tuned[i].us > 0 && tuned[i].least_us >= 1 &&
                   tuned[i].num_tried <= IND__MAX_TUNED &&
-                  (tuned[i].threads == tuned[i].first_threads) == (tuned[i].us == tuned[i].first_us),
+                  !strstr(tuned[i].why, "tuned to") == (tuned[i].us == tuned[i].first_us),
               "%s: %f us with %d threads, %f with %d", tuned[i].name, tuned[i].first_us, tuned[i].first_threads,
               tuned[i].us, tuned[i].threads);
-    keep(m, &m->desc.plan->kernel[0].variant[0], 64);
+    const int last = (int)m->desc.plan->num_kernels - 1;
+    const ind__variant *v = &m->desc.plan->kernel[last].variant[0];
+    ind__tuning candidate[IND__MAX_TUNED];
+    const int candidates = ind__plan_candidates(v, candidate);
+    keep(m, v, candidate[candidates - 1]);
     ind_module *again = compile(c, texts[text], IND_DEVICE_CUDA);
-    CHECK(again && again->desc.plan->kernel[0].variant[0].tuned_threads == 64 && !ind_pack_save(c, path), "%s",
-          ind_error(c));
+    CHECK(candidates && again && ind__is_tuned(&again->desc.plan->kernel[last].variant[0]) && !ind_pack_save(c, path),
+          "%s", ind_error(c));
     if (!ind_context_create(&(ind_context_desc){.pack.path = path}, &other)) {
         ind_module *packed = compile(other, texts[text], IND_DEVICE_CUDA);
-        CHECK(
-            packed && packed->desc.stats.num_from_pack == packed->desc.stats.num_sources &&
-                !strcmp(packed->desc.plan->kernel[0].variant[0].source, again->desc.plan->kernel[0].variant[0].source),
-            "what was tuned is not in the pack");
+        CHECK(packed && packed->desc.stats.num_from_pack == packed->desc.stats.num_sources &&
+                  ind__same_source(&packed->desc.plan->kernel[last].variant[0],
+                                   &again->desc.plan->kernel[last].variant[0]),
+              "what was tuned is not in the pack");
         CHECK(as_on_host(other, text, packed), "%s", texts[text]);
         ind_context_destroy(other);
     }
@@ -137,11 +175,29 @@ static void test_damaged(int text, const char *path, const char *damaged) {
         CHECK(!ind__write_file(c, damaged, data, bytes - (cut ? sizeof(rt__tuned) / 2 : 0)), "%s", ind_error(c));
         if (ind_context_create(&(ind_context_desc){.pack.path = damaged}, &other)) continue;
         ind_module *m = compile(other, texts[text], IND_DEVICE_CUDA);
-        CHECK(m && !m->desc.plan->kernel[0].variant[0].tuned_threads && as_on_host(other, text, m),
+        CHECK(m && !ind__is_tuned(&m->desc.plan->kernel[0].variant[0]) && as_on_host(other, text, m),
               "a damaged result is taken");
         ind_context_destroy(other);
     }
     ind__free(c, data);
+    ind_context_destroy(c);
+}
+
+/* What is found for a kernel that was built in place of one that spills (the emulation says that this one does) is
+   taken, though the plan has the other one first. */
+static void test_replaced(void) {
+    ind_context *c;
+    setenv("IND_EMULATION_SPILLS", "__launch_bounds__(512, 2)", 1);
+    if (ind_context_create(NULL, &c)) return;
+    ind_module *m = compile(c, texts[BLOCKS], IND_DEVICE_CUDA), *again;
+    const ind__variant *v = m ? &m->desc.plan->kernel[0].variant[0] : NULL;
+    ind__tuning candidate[IND__MAX_TUNED];
+    CHECK(v && ind__plan_candidates(v, candidate), "no other way");
+    if (v) keep(m, v, candidate[0]);
+    again = compile(c, texts[BLOCKS], IND_DEVICE_CUDA);
+    CHECK(again && again->desc.plan->kernel[0].variant[0].tuned.threads == candidate[0].threads, "not tuned");
+    CHECK(as_on_host(c, BLOCKS, again), "%s", texts[BLOCKS]);
+    unsetenv("IND_EMULATION_SPILLS");
     ind_context_destroy(c);
 }
 
@@ -170,6 +226,8 @@ int main(void) {
     ind_context_destroy(c);
     if (gpu) test_tune(0, path);
     if (gpu) test_damaged(0, path, damaged);
+    if (gpu) test_tune(STAGED, path);
+    if (gpu) test_replaced();
     if (gpu) test_tune(NUM_TEXTS - 1, path);
     remove(path);
     remove(damaged);
