@@ -15310,6 +15310,13 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
+#define GRAPH__CHEAP_OPS 8 /* of a value that is written out once for each point that a loop joins */
+
+static ind_status graph__realise_costly(graph__ordered *u) {
+    const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
+    return costly ? ind__box_realise(u->l->w->program, u->value) : IND_OK;
+}
+
 /* ---- sums by sorting: the points are sorted by their row, stably, by digits of GRAPH__DIGIT_BITS bits from the lowest
    on. A point goes behind all points of smaller digits, and those of its own that come before it: in earlier chunks of
    GRAPH__CHUNK points, which are counted, and in its own chunk, where it looks at all of them. Counts are made for each
@@ -15680,7 +15687,8 @@ static int graph__first_points(const graph__ordered *u) {
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
     u->first = graph__first_points(u);
-    ind_status status = graph__sort_points(u);
+    ind_status status = graph__realise_costly(u);
+    if (!status) status = graph__sort_points(u);
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
     if (status) return status;
@@ -15886,6 +15894,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     if (!s.u.key || !s.u.value) return ind__failed(l->context);
     p->note = "lists of the points that meet at a row";
     ind_status status = ind__box_realise(p, s.u.key);
+    if (!status) status = graph__realise_costly(&s.u);
     if (!status) status = graph__lists_find(&s);
     ind__box *sums = NULL;
     if (!status) sums = ind__box_pointwise(p, base->storage->dtype, base->size, base->rank, graph__lists_sum, &s);
