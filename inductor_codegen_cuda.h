@@ -47,14 +47,20 @@
    behind it stores what it has joined.
 
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
-   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
+   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits, rows of about
+   the hinted length, which a block then holds in as many registers as they take. Between the two there are variants
+   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows that are
+   walked along. A launch takes the first whose conditions hold.
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
-   cluster.
+   cluster. A row that fits nowhere is walked along in each sweep, by the blocks of a cluster together if that keeps the
+   rows in work in the L2, or if rows are few. What lies in pieces is a row all the same, as a channel of a batch that
+   has a piece in each sample, if a vector lies in one piece.
 
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
-   a variant asks for few and names another way that is built in its place if that build spills (otherwise).
+   a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
+   device has a place for a cluster is known then, too; the last of these ways do without.
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
@@ -140,6 +146,14 @@ typedef struct ind__kernel_arg {
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
+/* What a variant may take for granted that is likely but not proven, a set; what it does becomes its conditions. */
+typedef enum ind__assume {
+    IND__ASSUME_NOTHING = 0,
+    IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
+    IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
+    IND__ASSUME_LENGTH = 4     /* rows that a block shares are of about the hinted length */
+} ind__assume;
+
 /* How a variant is made in place of what the formulas choose; 0: as they do. */
 typedef struct ind__tuning {
     int threads;  /* of a block */
@@ -148,12 +162,13 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
 } ind__tuning;
 
-#define IND__MAX_VARIANTS 2
+#define IND__MAX_VARIANTS 5
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
 typedef struct ind__variant {
     ind_strategy strategy;
+    int assume;        /* IND__ASSUME_* */
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
     bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
@@ -187,9 +202,11 @@ typedef struct ind__variant {
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
-    /* Built in its place if its build needs local memory, and this one's less; or NULL. */
+    /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
+       the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
+    int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -242,6 +259,8 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* The variant that runs at the hints, with aligned pointers. */
+int ind__plan_likely(const ind_kernel_plan *k);
 /* ROW_STAGED: the blocks, for `resident` rows in work at once. */
 ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
@@ -297,9 +316,12 @@ typedef struct ind__writer {
     uint32_t leader;     /* of shifted rows: the access whose boundaries they start at */
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;  /* MATMUL: what cg__choose_matmul found out */
-    bool optimistic;                /* variant 0: likely conditions may become guards */
+    int assume;                     /* IND__ASSUME_*: likely conditions may become guards */
+    int used;                       /* those of them that did, but for ALIGNED */
+    int64_t row_from;               /* the row has so many elements by the guard, at the least */
     int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
     bool more_ways;                 /* there is another way behind this one */
+    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     ind__tuning tuning;             /* in place of the formulas' choice */
@@ -1004,6 +1026,7 @@ typedef struct ind__writer {
     X(CLUSTER, 0,                                                                                                      \
       "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
       "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n"        \
+      "#ifndef IND_EMULATION\n"                                                                                        \
       "static IND_INLINE unsigned ind_shared_address(const void *p) {\n"                                               \
       "    return (unsigned)__cvta_generic_to_shared(p);\n"                                                            \
       "}\n"                                                                                                            \
@@ -1040,7 +1063,8 @@ typedef struct ind__writer {
       "                     \"selp.u32 %0, 1, 0, p;\\n\"\n"                                                            \
       "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n"  \
       "    while (!done);\n"                                                                                           \
-      "}\n")                                                                                                           \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(CP_ASYNC, 0,                                                                                                     \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n"         \
@@ -2886,10 +2910,11 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
-/* `e` is a multiple of n: proven, or (in an optimistic variant) likely, then the condition goes to *guard. */
+/* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
 static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
-    if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    if (!(w->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
+    if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (cg__promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
@@ -2957,7 +2982,7 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
     bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
+    if (!cg__in_arena(w, inst->source) && !w->assume) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
     if (!cg__multiple_index(w, base, n, guard)) {
@@ -2986,6 +3011,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
+    if (ind__ok(guard)) w->used |= IND__ASSUME_DIVISIBLE;
     w->variant->guard_aligned |= aligned;
     return true;
 }
@@ -3034,11 +3060,11 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, in an optimistic variant, under a condition on the sizes. */
+/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
 static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->optimistic || !cg__monotone(e, 0)) return false;
+        if (!w->assume || !cg__monotone(e, 0)) return false;
         ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
         return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
     }
@@ -3055,7 +3081,7 @@ static bool cg__extent_fits(ind__writer *w, int from, int n) {
     return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
 }
 
-/* 32-bit indices where every offset and extent is proven, or in an optimistic variant guarded, to fit. */
+/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
 static void cg__choose_index_bits(ind__writer *w) {
     ind_expr keep = w->variant->guard;
     bool fits =
@@ -3271,7 +3297,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->optimistic || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->assume || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -3366,6 +3392,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
+    w->used &= ~IND__ASSUME_DIVISIBLE;
     const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= 32 * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3374,7 +3401,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
         const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
         w->vector[i] = (uint8_t)(same || across ? n : 1);
         w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
+        if (w->vector[i] > 1 && w->assume && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
     }
 }
 
@@ -3412,13 +3439,14 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     return length < 32 * (int64_t)n || 2 * across <= same || length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
 }
 
-/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
-   the length of the row; the width. A variant for pointers that are not aligned knows of no boundary. */
+/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
+   variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
+   for pointers that are not aligned knows of no boundary. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
+    if (w->domain.rrank != 1 || w->kernel->run || !w->assume) return n;
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(conditional || narrow)) return n;
+    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
     if (!narrow && cg__upper_bound(cg__r_numel(w)) > IND__CG_SHARED_ROW)
         return n; /* longer ones wait in shared memory */
     w->leader = cg__shift_leader(w, wide);
@@ -3532,6 +3560,12 @@ static int cg__waiting_registers(const ind__writer *w) {
 
 #define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
 
+/* Elements of a row that may lie outside its rounds, or be asked for behind them. */
+static int cg__round_slack(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    return v->shifted ? (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+}
+
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
    registers for what would then wait. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
@@ -3540,7 +3574,8 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     int64_t least;
     if (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
-    if (v->shifted) least -= (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector;
+    if (least < w->row_from) least = w->row_from;
+    least -= cg__round_slack(w);
     return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
 }
 
@@ -4484,10 +4519,15 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 
 /* ---- from the states of the threads to that of the row */
 
+/* Do the blocks of a cluster share a row? */
+static bool cg__has_cluster(const ind__writer *w) {
+    return w->variant->cluster > 1;
+}
+
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    if (v->strategy == IND_STRATEGY_ROW_STAGED) return v->threads * v->cluster;
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
@@ -4518,9 +4558,11 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
         else
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
-        if (v->cluster > 1)
-            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
-                       letter, i, v->cluster);
+        if (cg__has_cluster(w)) {
+            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
+                       i);
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->cluster);
+        }
         cg__use(w, cg__states[r].piece);
     }
 }
@@ -4542,7 +4584,7 @@ static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
-    const char *lane = w->variant->cluster > 1 ? "threadIdx.x" : "lane";
+    const char *lane = cg__has_cluster(w) ? "threadIdx.x" : "lane";
     ind__textf(&w->code, "shared_%c%u%s[%s / 32] = %c%u;\n", letter, i, cg__part_of(w), lane, letter, i);
 }
 
@@ -4562,32 +4604,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code,
-               "ind_cluster_send(&cluster_%c%u[turn & 1][block], &barrier[%d][turn & 1], threadIdx.x, %c%u);\n", letter,
-               i, w->join, letter, i);
+    const char *part = cg__part_of(w);
+    ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
+               part, w->join, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u[turn & 1]);\n", letter, i, w->variant->cluster,
-               letter, i);
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
+               cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, " + sizeof %c%u", letter, i);
 }
 
-/* The barriers of a join are those of even and of odd rows; the phase of each changes every other row. No block can be
-   two rows ahead of another, whose states it needs in each. */
+/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
+   row. No block can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = w->variant->cluster;
+    const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
     cg__each_state(w, s, cg__to_cluster_line);
     cg__end(w);
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, part,
+               cg__is_parted(w) ? "turn >> 1 & 1" : "0");
     cg__each_state(w, s, cg__from_cluster_line);
     w->join++;
 }
@@ -4602,7 +4646,7 @@ static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (w->variant->cluster > 1) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -4690,13 +4734,18 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
+/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
+    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+}
+
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
     if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)))) return false;
-    if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
+    if (cg__is_broadcast(w, i)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
     return w->vector[i] == w->variant->vector;
@@ -4819,17 +4868,24 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
+/* Barriers for the joins, and the thread's place in the cluster. */
+static void cg__begin_cluster(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int joins = cg__num_joins(w);
+    const bool parted = cg__is_parted(w);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
+               v->threads);
+}
+
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
-    if (v->cluster > 1) {
-        int joins = cg__num_joins(w);
-        ind__textf(&w->code, "__shared__ unsigned long long barrier[%d][2];\n", joins);
-        ind__textf(&w->code, "ind_cluster_begin(barrier[0], %d);\n", 2 * joins);
-        ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
-                   v->threads);
+    if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     } else {
@@ -4838,7 +4894,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     }
     cg__emit_stage(w, "first", "0");
     if (v->once) cg__emit_loads(w, cg__is_common);
-    if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
+    if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
     cg__emit_stage(w, "next", "(turn + 1)");
@@ -5242,6 +5298,10 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
+    } else if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
+        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
@@ -8076,7 +8136,7 @@ static void cg__choose_pointwise(ind__writer *w) {
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
-        cg__why(w, "one element per thread: no wider access is proven%s", w->optimistic ? " or likely" : "");
+        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -8305,16 +8365,24 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
-/* Is every load that varies along the row and from row to row copied by cp.async? */
+static bool cg__reads_broadcast(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+    return false;
+}
+
+/* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
+   one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
+    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
         bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
-        if (!cg__is_staged(w, i)) return false;
-        any = true;
+        if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
+        any |= cg__is_staged(w, i);
     }
     return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
 }
@@ -8341,7 +8409,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
+    for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
         int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
         v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
         if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
@@ -8434,13 +8502,87 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     return true;
 }
 
+/* Has one block room for two rows? */
+static bool cg__stages_alone(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    w->variant->strategy = IND_STRATEGY_ROW_STAGED;
+    const bool one = cg__choose_cluster(w, longest, 512, 1) && w->variant->cluster == 1;
+    *w->variant = before;
+    return one;
+}
+
 /* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
    longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
-   the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
-static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
+   the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
+   of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
+   elements 1024 threads have no registers for all that they need. */
+static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
+}
+
+/* May the row, which is too long for a warp, be taken to be of about the hinted length? */
+static bool cg__assumes_length(const ind__writer *w) {
+    const ind_expr row = cg__r_numel(w);
+    return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
+           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && ind_hint(row) > IND__WARP_ROW;
+}
+
+/* Adds that condition: up to the hinted length in whole warps of vectors, and so much of it that of up to four rounds
+   all but the last are whole. It is the same for all ways to make the variant. The longest row under it. */
+static int64_t cg__guard_length(ind__writer *w) {
+    ind_context *c = w->context;
+    const ind_expr row = cg__r_numel(w), before = w->variant->guard;
+    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
+    if (longest > most) longest = most;
+    w->row_from = longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
+        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
+        cg__fail(w);
+    if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
+    return longest;
+}
+
+/* Where the number of rounds is known, all loads of a thread start at once, and those of the last round alone are under
+   a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
+   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
+   long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
+static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
+    if (!cg__choose_row_known(w, longest)) return false;
+    if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
+        cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
+        return true;
+    *w->variant = before;
+    w->more_ways = false;
+    return false;
+}
+
+/* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
+   read what it stores over. */
+static bool cg__can_cluster(const ind__writer *w) {
+    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+            return false;
+    return cg__num_joins(w) > 0;
+}
+
+/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
+   what the loads that begin two sweeps and the joins of a cluster take. */
+#define IND__CG_LOOPED_BYTES (128 << 10)
+
+/* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
+static int cg__looped_cluster(const ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), fill = w->target->num_sms - w->target->num_sms / 8;
+    const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
+    int n = 1;
+    if (!cg__can_cluster(w)) return 1;
+    while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    return n;
 }
 
 static void cg__choose_row_looped(ind__writer *w) {
@@ -8454,6 +8596,10 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
+    v->cluster = cg__looped_cluster(w);
+    if (v->cluster > 1)
+        cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together",
+                v->cluster);
 }
 
 /* ---- rows, or columns, that several blocks share */
@@ -8547,7 +8693,7 @@ static bool cg__choose_column_split(ind__writer *w) {
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
-    int64_t longest = cg__upper_bound(cg__r_numel(w));
+    int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
     if (cg__choose_row_split(w, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
@@ -8565,6 +8711,8 @@ static void cg__choose_row(ind__writer *w) {
     if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(w->context, v->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -8827,7 +8975,7 @@ static void cg__choose_sort(ind__writer *w) {
     int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(w) - cg__scan_bytes(w)) / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
-    if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (!fits && w->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
     if (longest > most) longest = most;
     v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
@@ -8899,16 +9047,17 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
 }
 
 /* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
     uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
+                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
                        .variant = v,
                        .arena = &p->arena,
-                       .optimistic = optimistic,
+                       .assume = assume,
                        .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
@@ -8981,7 +9130,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (w->variant->cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
@@ -9272,44 +9421,83 @@ static bool cg__sizes_fit(ind__writer *w) {
     return true;
 }
 
+#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+
 /* One way to make the variant; *more: there is another one. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way,
-                               bool *more) {
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
+                               int *used) {
+    const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
-        ind_status status = cg__init(&w, p, k, v, optimistic);
+        *v = (ind__variant){.assume = assume, .vector = assume ? 8 : 1, .dependent = cg__launches_dependent(p)};
+        ind_status status = cg__init(&w, p, k, v, assume);
         w.force_wide = attempt == 1;
-        w.way = v->way = way + p->tuning.way;
+        v->way = way;
+        w.way = alone ? way - IND__CG_ALONE : way;
+        if (alone) w.max_cluster = 1;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
         *more = w.more_ways;
+        *used |= w.used;
         cg__free(&w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
-    for (int way = 0;; way++, v = v->otherwise) {
+/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
+    bool tried = false; /* to do without clusters */
+    *used = 0;
+    for (int way = p->tuning.way;; way++, v = v->otherwise) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, optimistic, way, &more);
+        ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
+        tried |= v->cluster < 2;
+        if (!more && v->cluster > 1) {
+            more = true;
+            way = IND__CG_ALONE + (tried ? way : -1);
+        }
         if (status || !more) return status;
         v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
         if (!v->otherwise) return IND_OUT_OF_MEMORY;
     }
 }
 
-/* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
+static bool cg__has_guard(const ind__variant *v) {
+    return ind__ok(v->guard) || v->guard_aligned;
+}
+
+/* Rows that are walked along do not need to be of a certain length. */
+static bool cg__is_walked(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
+}
+
+/* First the fast way, with the conditions it needs. For sizes that vectors do not divide, or rows of other lengths, if
+   it needs that, there are others, as long as there are vectors in them, too, as between boundaries. If the last of
+   these has conditions in turn, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
+    int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, used, again;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
-    ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
+    ind__variant *v = kp->variant;
+    ind_status status = cg__plan_variant(p, k, v, all, &used);
+    if (!status && used & IND__ASSUME_LENGTH && cg__is_walked(v)) {
+        all &= ~IND__ASSUME_LENGTH;
+        status = cg__plan_variant(p, k, v, all, &used);
+    }
+    const bool vectors = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION;
     kp->num_variants = 1;
-    ind__variant *first = &kp->variant[0];
-    if (status || (!ind__ok(first->guard) && !first->guard_aligned)) return status;
-    kp->num_variants = 2;
-    return cg__plan_variant(p, k, &kp->variant[1], false);
+    for (int without = 1; without <= used && !status && vectors; without++) { /* the subsets, fewest first */
+        if ((without & used) != without) continue;
+        status = cg__plan_variant(p, k, v + kp->num_variants, all & ~without, &again);
+        const ind__variant *made = v + kp->num_variants;
+        const bool walked = again & IND__ASSUME_LENGTH && cg__is_walked(made);
+        kp->num_variants += again == (used & ~without) && made->vector > 1 && !walked;
+    }
+    v += kp->num_variants;
+    if (status || !cg__has_guard(v - 1)) return status;
+    kp->num_variants++;
+    return cg__plan_variant(p, k, v, IND__ASSUME_NOTHING, &used);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>combine */
@@ -9659,13 +9847,15 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 /* ---- which parts share a launch */
 
+#define IND__CG_ASSUME_PART (IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE)
+
 /* As cg__plan_variant, for a part. */
-static ind_status cg__plan_part(ind_plan *p, cg__part *part, bool optimistic, int threads) {
+static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        ind__variant v = {.vector = optimistic ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, optimistic);
+        ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
+        ind_status status = cg__init(&w, p, k, &v, assume);
         w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
@@ -9684,10 +9874,6 @@ typedef struct cg__parts {
     cg__part **chosen, **chosen_general;
     uint32_t num_chosen;
 } cg__parts;
-
-static bool cg__has_guard(const ind__variant *v) {
-    return ind__ok(v->guard) || v->guard_aligned;
-}
 
 static bool cg__is_product(const cg__part *part) {
     return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
@@ -9749,7 +9935,7 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
 }
 
 /* Pointwise parts take the number of threads that the others have. */
-static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, bool fast) {
+static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, int assume) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
         if (part[i]->variant.threads > threads &&
@@ -9757,7 +9943,7 @@ static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, 
             threads = part[i]->variant.threads;
     for (uint32_t i = 0; i < num && threads; i++) {
         if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
-        ind_status status = cg__plan_part(p, part[i], fast, threads);
+        ind_status status = cg__plan_part(p, part[i], assume, threads);
         if (status) return status;
     }
     return IND_OK;
@@ -9770,10 +9956,10 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     bool guarded = false;
     if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
     for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
-    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, true);
+    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__CG_ASSUME_PART);
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
-    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, false);
+    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);
     if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
     for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
         ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
@@ -9788,10 +9974,10 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < x->num && !status; i++) {
         x->fast[i].kernel = x->general[i].kernel = first + i;
-        status = cg__plan_part(p, &x->fast[i], true, 0);
+        status = cg__plan_part(p, &x->fast[i], IND__CG_ASSUME_PART, 0);
         if (status) break;
         if (cg__has_guard(&x->fast[i].variant))
-            status = cg__plan_part(p, &x->general[i], false, 0);
+            status = cg__plan_part(p, &x->general[i], IND__ASSUME_NOTHING, 0);
         else
             x->general[i] = x->fast[i];
     }
@@ -10075,8 +10261,8 @@ static ind_status cg__plan_all(ind_plan *p) {
    All ways that are left to make it, which the build may not have spilled enough to need. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
-    const bool threads = points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
-                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN;
+    const bool threads = !v->crowded && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
     const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
     const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
@@ -10101,8 +10287,9 @@ bool ind__is_tuned(const ind__variant *v) {
 
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
+    int used;
     p->tuning = tuning;
-    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == 0);
+    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0};
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
@@ -10250,9 +10437,11 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
+    if (v->cluster > 1 && !way) return "no way to do without a cluster";
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
-    if (staged && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster || v->resident < 1))
+    if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
+    if (staged && v->resident < 1) return "blocks that stay, and no row in work";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const bool combo = v->strategy == IND_STRATEGY_COMBO;
@@ -10342,8 +10531,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
     cg__print_args(t, p, v);
     if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
-    for (const ind__variant *way = v->otherwise; way; way = way->otherwise)
-        ind__textf(t, "if it spills, %s: %s\n", ind__strategy_text(way->strategy), way->why);
+    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+        ind__textf(t, "if it spills%s, %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+                   ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
 
@@ -10429,8 +10621,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         t,
         ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"otherwise\": ", v->index_bits, v->cluster,
-               v->spilled);
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
+               v->cluster, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
     else
@@ -10501,6 +10694,12 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
     return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
+}
+
+int ind__plan_likely(const ind_kernel_plan *k) {
+    int at = 0;
+    while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !ind_hint(k->variant[at].guard)) at++;
+    return at;
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {
