@@ -2237,6 +2237,13 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, ");\n");
         return;
     }
+    const bool least = inst->reduction == IND_REDUCE_MIN;
+    if (memory == IND_I32 && type == IND_I32 && (least || inst->reduction == IND_REDUCE_MAX)) {
+        ind__textf(&w->code, "atomic%s(&%s, ", least ? "Min" : "Max", element);
+        cg__value(w, inst->arg[0]);
+        ind__textf(&w->code, ");\n");
+        return;
+    }
     const char *how = cg__combination(w, (ind_reduction)inst->reduction, type);
     cg__use(w, IND__CG_ATOMIC);
     ind__textf(&w->code, "ind_atomic(&%s, [=](%s element) {\n", element, cg__types[memory].memory);
@@ -2305,6 +2312,20 @@ static void cg__store(ind__writer *w, uint32_t i) {
     if (inst->arg[1]) w->code.indent--;
 }
 
+/* "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
+static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
+    const uint32_t x = cg__inst(w, i)->arg[0];
+    ind__textf(&w->code, "const %s t%u = (%s)(", cg__int(w), i, cg__int(w));
+    cg__value(w, x);
+    if (cg__inst(w, i)->flags & IND__INST_WRAP) {
+        ind__textf(&w->code, " < 0 ? ");
+        cg__value(w, x);
+        ind__textf(&w->code, " + %s : ", extent);
+        cg__value(w, x);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
 static ind_expr cg__r_numel(const ind__writer *w);
 
@@ -2315,6 +2336,10 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
     const bool maybe = cg__may_be_unused(w, i);
     const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
+    if (inst->flags & IND__INST_CHECKED) {
+        cg__checked(w, i, extent);
+        return;
+    }
     if (w->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
@@ -2613,7 +2638,7 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool reduced = w->varies[i] & cg__r_mask(w);
         w->only_check[i] = 0;
-        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT)
+        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(w, i)->flags & IND__INST_CHECKED))
             w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
@@ -3745,6 +3770,35 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
+/* The mask that all stores are under, if it is one for all points of a vector; 0: there is none, or an index is checked
+   wherever that is used. */
+static uint32_t cg__only_mask(const ind__writer *w, int last) {
+    uint32_t mask = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *x = cg__inst(w, i);
+        if (x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED)) return 0;
+        if (x->op != IND_LOOP_STORE) continue;
+        if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
+        mask = x->arg[1];
+    }
+    return w->variant->vector > 1 && w->varies[mask] >> last & 1 ? 0 : mask;
+}
+
+/* Threads that store nothing leave before they compute what. */
+static void cg__leave_masked(ind__writer *w) {
+    const int last = w->domain.rank - 1;
+    const uint32_t mask = cg__only_mask(w, last);
+    if (!mask) return;
+    cg__need_none(w);
+    cg__need(w, mask);
+    cg__close_needed(w);
+    cg__emit(w, w->variant->vector > 1 ? ~(1u << last) : IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "if (!");
+    cg__value(w, mask);
+    ind__textf(&w->code, ") return;\n");
+    cg__need_stores(w);
+}
+
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->domain.rank - 1;
@@ -3752,6 +3806,7 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
     ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
     cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__leave_masked(w);
     if (n > 1)
         cg__emit_vector_body(w, last, w->var[last]);
     else

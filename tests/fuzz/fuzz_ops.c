@@ -1791,6 +1791,8 @@ static const struct {
     REALISE(max_ops_shared, 'i', "1|4|500"),
     REALISE(max_reads, 'i', "1|3|40"),
     REALISE(max_ops, 'i', "1|8|1000"),
+    REALISE(look_steps, 'l', "1|1000"),
+    REALISE(list_bytes, 'l', "-1099511627776|1|1099511627776"),
     REALISE(disable_parts, 'b', "1"),
     REALISE(disable_rows, 'b', "1"),
     FUSION(disable, 'b', "1"),
