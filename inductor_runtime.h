@@ -1703,7 +1703,7 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
-    bool aligned, dependent;
+    bool aligned, dependent, takes_next;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
 } rt__exec_variant;
@@ -3033,13 +3033,19 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
+/* Does the launch of this step, or of none, run the next one, too? Steps are bound in order. */
+static bool rt__takes_next(const ind_instance *n, uint32_t at) {
+    const rt__exec_step *s = &n->module->executable->step[at];
+    return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
+}
+
 /* Chooses the variant of a step and fills its arguments and grid. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
     const rt__exec_step *s = &x->step[at];
     int k = 0;
-    if (!s->num_variants) { /* another step's launch runs it */
+    if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
         n->chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
@@ -5027,6 +5033,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     out->function = function;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
+    out->takes_next = v->takes_next;
     out->threads = (unsigned)v->threads;
     out->guard_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
