@@ -77,8 +77,9 @@ extern "C" {
    A size of a tensor is an integer or an expression in declared symbols: "f32[2*B, S + 1]". A declaration gives the
    range within which the module must be right, what the size is known to be a multiple of, and a hint (64 or the
    nearest in range, if left out) that only ever decides between ways that are all right. One compile serves every size
-   in the range; a run outside is an error. Where an op needs two sizes to be equal, that must follow from the
-   declarations; "B" and "S" are not taken to be equal because they might be.
+   in the range; a run outside is an error. On a GPU the first launch at sizes unlike the hints may build a variant of a
+   kernel for them, or all are built at once (ind_compile_desc.all_variants). Where an op needs two sizes to be equal,
+   that must follow from the declarations; "B" and "S" are not taken to be equal because they might be.
 
    What is known of sizes beyond their ranges is said by facts and guards, before the first tensor with such a size:
    ind_fact(g, "S == 4*T") is a promise, ind_guard_that(g, "S <= 512", NULL) restricts the module. From there on both
@@ -1465,6 +1466,11 @@ typedef struct ind_compile_desc {
        bytes of workspace a point, and each element's are then joined by a segmented scan, a block again. That is
        several times slower than atomics from some 10,000 points on. The schedule's text says which was chosen. */
     bool deterministic;
+    /* Kernels have variants for conditions on sizes and on the pointers' alignment; a launch takes the first whose
+       conditions hold. Compiled with the module is the one that the hints and aligned pointers select, any other when a
+       launch is the first to need it: that launch takes as long as a compile, or fails for its reasons. With this all
+       are compiled now, so that no launch ever compiles, and ind_pack_save writes all of them. */
+    bool all_variants;
     uint32_t disabled_passes; /* bit per ind_pass */
     ind_realise_policy realise;
     ind_fusion_policy fusion;
@@ -1565,7 +1571,7 @@ typedef struct ind_kernel_info {
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
     int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
-    ind_variant_info variant[3];
+    ind_variant_info variant[6];
 } ind_kernel_info;
 
 /* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
@@ -20147,6 +20153,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
         .num_sizes = k->graph->num_sizes,
         .condition = k->graph->condition,
         .num_conditions = k->graph->num_conditions,
+        .all_variants = k->desc.all_variants,
         .origin_name = k->origin_name,
         .called_name = k->called_name,
         .result_name = k->result_name,

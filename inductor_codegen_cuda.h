@@ -48,7 +48,10 @@
    behind it stores what it has joined.
 
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
-   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits.
+   are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits, rows of about
+   the hinted length, which a block then holds in as many registers as they take. Between the two there are variants
+   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows that are
+   walked along. A launch takes the first whose conditions hold.
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
@@ -144,6 +147,14 @@ typedef struct ind__kernel_arg {
     int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
+/* What a variant may take for granted that is likely but not proven, a set; what it does becomes its conditions. */
+typedef enum ind__assume {
+    IND__ASSUME_NOTHING = 0,
+    IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
+    IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
+    IND__ASSUME_LENGTH = 4     /* rows that a block shares are of about the hinted length */
+} ind__assume;
+
 /* How a variant is made in place of what the formulas choose; 0: as they do. */
 typedef struct ind__tuning {
     int threads;  /* of a block */
@@ -152,12 +163,13 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
 } ind__tuning;
 
-#define IND__MAX_VARIANTS 3
+#define IND__MAX_VARIANTS 6
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
 typedef struct ind__variant {
     ind_strategy strategy;
+    int assume;        /* IND__ASSUME_* */
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
     bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
@@ -247,6 +259,8 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
+/* The variant that runs at the hints, with aligned pointers. */
+int ind__plan_likely(const ind_kernel_plan *k);
 /* ROW_STAGED: the blocks, for `resident` rows in work at once. */
 ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
@@ -303,7 +317,9 @@ typedef struct ind__writer {
     uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
     struct cg__mm_problem *matmul;       /* MATMUL: what cg__choose_matmul found out */
     const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
-    bool optimistic;                     /* variant 0: likely conditions may become guards */
+    int assume;                          /* IND__ASSUME_*: likely conditions may become guards */
+    int used;                            /* those of them that did, but for ALIGNED */
+    int64_t row_from;                    /* the row has so many elements by the guard, at the least */
     int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
     bool more_ways;                 /* there is another way behind this one */
     bool part;                      /* the kernel becomes a part of a launch */
@@ -2954,10 +2970,11 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
-/* `e` is a multiple of n: proven, or (in an optimistic variant) likely, then the condition goes to *guard. */
+/* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
 static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
-    if (!w->optimistic || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL) || ind_hint(e) % n != 0) return false;
+    if (!(w->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
+    if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (cg__promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
@@ -3025,7 +3042,7 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
     bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !w->optimistic) return false;
+    if (!cg__in_arena(w, inst->source) && !w->assume) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
     if (!cg__multiple_index(w, base, n, guard)) {
@@ -3054,6 +3071,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
+    if (ind__ok(guard)) w->used |= IND__ASSUME_DIVISIBLE;
     w->variant->guard_aligned |= aligned;
     return true;
 }
@@ -3102,11 +3120,11 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, in an optimistic variant, under a condition on the sizes. */
+/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
 static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->optimistic || !cg__monotone(e, 0)) return false;
+        if (!w->assume || !cg__monotone(e, 0)) return false;
         ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
         return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
     }
@@ -3123,7 +3141,7 @@ static bool cg__extent_fits(ind__writer *w, int from, int n) {
     return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
 }
 
-/* 32-bit indices where every offset and extent is proven, or in an optimistic variant guarded, to fit. */
+/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
 static void cg__choose_index_bits(ind__writer *w) {
     ind_expr keep = w->variant->guard;
     bool fits =
@@ -3339,7 +3357,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->optimistic || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->assume || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -3434,6 +3452,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
+    w->used &= ~IND__ASSUME_DIVISIBLE;
     const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= 32 * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3442,7 +3461,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
         const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
         w->vector[i] = (uint8_t)(same || across ? n : 1);
         w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->optimistic && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
+        if (w->vector[i] > 1 && w->assume && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
     }
 }
 
@@ -3480,13 +3499,14 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     return length < 32 * (int64_t)n || 2 * across <= same || length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
 }
 
-/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`, or the same without a condition on
-   the length of the row; the width. A variant for pointers that are not aligned knows of no boundary. */
+/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
+   variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
+   for pointers that are not aligned knows of no boundary. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run || !w->optimistic) return n;
+    if (w->domain.rrank != 1 || w->kernel->run || !w->assume) return n;
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(conditional || narrow)) return n;
+    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
     if (!narrow && cg__upper_bound(cg__r_numel(w)) > IND__CG_SHARED_ROW)
         return n; /* longer ones wait in shared memory */
     w->leader = cg__shift_leader(w, wide);
@@ -3600,6 +3620,12 @@ static int cg__waiting_registers(const ind__writer *w) {
 
 #define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
 
+/* Elements of a row that may lie outside its rounds, or be asked for behind them. */
+static int cg__round_slack(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    return v->shifted ? (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+}
+
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
    registers for what would then wait. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
@@ -3608,7 +3634,8 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     int64_t least;
     if (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
-    if (v->shifted) least -= (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector;
+    if (least < w->row_from) least = w->row_from;
+    least -= cg__round_slack(w);
     return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
 }
 
@@ -8259,7 +8286,7 @@ static void cg__choose_pointwise(ind__writer *w) {
         cg__why(w, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
-        cg__why(w, "one element per thread: no wider access is proven%s", w->optimistic ? " or likely" : "");
+        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -8621,10 +8648,48 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
 /* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
    longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
    the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
-static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
+static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
+}
+
+/* May the row, which is too long for a warp, be taken to be of about the hinted length? */
+static bool cg__assumes_length(const ind__writer *w) {
+    const ind_expr row = cg__r_numel(w);
+    return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
+           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && ind_hint(row) > IND__WARP_ROW;
+}
+
+/* Adds that condition: up to the hinted length in whole warps of vectors, and so much of it that of up to four rounds
+   all but the last are whole. It is the same for all ways to make the variant. The longest row under it. */
+static int64_t cg__guard_length(ind__writer *w) {
+    ind_context *c = w->context;
+    const ind_expr row = cg__r_numel(w), before = w->variant->guard;
+    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
+    if (longest > most) longest = most;
+    w->row_from = longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
+        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
+        cg__fail(w);
+    if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
+    return longest;
+}
+
+/* Where the number of rounds is known, all loads of a thread start at once, and those of the last round alone are under
+   a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
+   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
+   long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
+static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
+    if (!cg__choose_row_known(w, longest)) return false;
+    if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
+        cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
+        return true;
+    *w->variant = before;
+    w->more_ways = false;
+    return false;
 }
 
 static void cg__choose_row_looped(ind__writer *w) {
@@ -8741,7 +8806,7 @@ static void cg__choose_finish(ind__writer *w) {
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
-    int64_t longest = cg__upper_bound(cg__r_numel(w));
+    int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
     if (w->handover && w->handover->takes) {
         cg__choose_finish(w);
         return;
@@ -9066,7 +9131,7 @@ static void cg__choose_sort(ind__writer *w) {
     int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(w) - cg__scan_bytes(w)) / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
-    if (!fits && w->optimistic && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (!fits && w->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
     if (longest > most) longest = most;
     v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
@@ -9138,7 +9203,7 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
 }
 
 /* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
     uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
@@ -9147,7 +9212,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
                        .body = k->body,
                        .variant = v,
                        .arena = &p->arena,
-                       .optimistic = optimistic,
+                       .assume = assume,
                        .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
@@ -9512,43 +9577,71 @@ static bool cg__sizes_fit(ind__writer *w) {
 }
 
 /* One way to make the variant; *more: there is another one. */
-static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic, int way,
-                               bool *more) {
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
+                               int *used) {
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        *v = (ind__variant){.vector = optimistic ? 8 : 1, .dependent = cg__launches_dependent(p)};
-        ind_status status = cg__init(&w, p, k, v, optimistic);
+        *v = (ind__variant){.assume = assume, .vector = assume ? 8 : 1, .dependent = cg__launches_dependent(p)};
+        ind_status status = cg__init(&w, p, k, v, assume);
         w.force_wide = attempt == 1;
         w.way = v->way = way + p->tuning.way;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
         *more = w.more_ways;
+        *used |= w.used;
         cg__free(&w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, bool optimistic) {
+/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
+    *used = 0;
     for (int way = 0;; way++, v = v->otherwise) {
         bool more = false;
-        ind_status status = cg__plan_way(p, k, v, optimistic, way, &more);
+        ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
         if (status || !more) return status;
         v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
         if (!v->otherwise) return IND_OUT_OF_MEMORY;
     }
 }
 
-/* First the fast way, with the conditions it needs; if it needs any, then also the way that always works. */
+static bool cg__has_guard(const ind__variant *v) {
+    return ind__ok(v->guard) || v->guard_aligned;
+}
+
+/* Rows that are walked along do not need to be of a certain length. */
+static bool cg__is_walked(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
+}
+
+/* First the fast way, with the conditions it needs. For sizes that vectors do not divide, or rows of other lengths, if
+   it needs that, there are others, as long as there are vectors in them, too, as between boundaries. If the last of
+   these has conditions in turn, then also the way that always works. */
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
+    int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, used, again;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
-    ind_status status = cg__plan_variant(p, k, &kp->variant[0], true);
+    ind__variant *v = kp->variant;
+    ind_status status = cg__plan_variant(p, k, v, all, &used);
+    if (!status && used & IND__ASSUME_LENGTH && cg__is_walked(v)) {
+        all &= ~IND__ASSUME_LENGTH;
+        status = cg__plan_variant(p, k, v, all, &used);
+    }
+    const bool vectors = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION;
     kp->num_variants = 1;
-    ind__variant *first = &kp->variant[0];
-    if (status || (!ind__ok(first->guard) && !first->guard_aligned)) return status;
-    kp->num_variants = 2;
-    return cg__plan_variant(p, k, &kp->variant[1], false);
+    for (int without = 1; without <= used && !status && vectors; without++) { /* the subsets, fewest first */
+        if ((without & used) != without) continue;
+        status = cg__plan_variant(p, k, v + kp->num_variants, all & ~without, &again);
+        const ind__variant *made = v + kp->num_variants;
+        const bool walked = again & IND__ASSUME_LENGTH && cg__is_walked(made);
+        kp->num_variants += again == (used & ~without) && made->vector > 1 && !walked;
+    }
+    v += kp->num_variants;
+    if (status || !cg__has_guard(v - 1)) return status;
+    kp->num_variants++;
+    return cg__plan_variant(p, k, v, IND__ASSUME_NOTHING, &used);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>combine */
@@ -9898,13 +9991,15 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 /* ---- which parts share a launch */
 
+#define IND__CG_ASSUME_PART (IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE)
+
 /* As cg__plan_variant, for a part. */
-static ind_status cg__plan_part(ind_plan *p, cg__part *part, bool optimistic, int threads) {
+static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        ind__variant v = {.vector = optimistic ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, optimistic);
+        ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
+        ind_status status = cg__init(&w, p, k, &v, assume);
         w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
@@ -9923,10 +10018,6 @@ typedef struct cg__parts {
     cg__part **chosen, **chosen_general;
     uint32_t num_chosen;
 } cg__parts;
-
-static bool cg__has_guard(const ind__variant *v) {
-    return ind__ok(v->guard) || v->guard_aligned;
-}
 
 static bool cg__is_product(const cg__part *part) {
     return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
@@ -9988,7 +10079,7 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
 }
 
 /* Pointwise parts take the number of threads that the others have. */
-static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, bool fast) {
+static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, int assume) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
         if (part[i]->variant.threads > threads &&
@@ -9996,7 +10087,7 @@ static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, 
             threads = part[i]->variant.threads;
     for (uint32_t i = 0; i < num && threads; i++) {
         if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
-        ind_status status = cg__plan_part(p, part[i], fast, threads);
+        ind_status status = cg__plan_part(p, part[i], assume, threads);
         if (status) return status;
     }
     return IND_OK;
@@ -10009,10 +10100,10 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     bool guarded = false;
     if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
     for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
-    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, true);
+    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__CG_ASSUME_PART);
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
-    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, false);
+    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);
     if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
     for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
         ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
@@ -10027,10 +10118,10 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < x->num && !status; i++) {
         x->fast[i].kernel = x->general[i].kernel = first + i;
-        status = cg__plan_part(p, &x->fast[i], true, 0);
+        status = cg__plan_part(p, &x->fast[i], IND__CG_ASSUME_PART, 0);
         if (status) break;
         if (cg__has_guard(&x->fast[i].variant))
-            status = cg__plan_part(p, &x->general[i], false, 0);
+            status = cg__plan_part(p, &x->general[i], IND__ASSUME_NOTHING, 0);
         else
             x->general[i] = x->fast[i];
     }
@@ -10192,8 +10283,8 @@ static bool cg__suits_finish(const ind__writer *w) {
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
     ind__writer w;
-    ind__variant v = {.vector = 8};
-    ind_status status = cg__init(&w, p, &p->schedule->kernel[part->kernel], &v, true);
+    ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
+    ind_status status = cg__init(&w, p, &p->schedule->kernel[part->kernel], &v, v.assume);
     w.part = true;
     w.handover = h;
     w.tuning = (ind__tuning){0};
@@ -10605,9 +10696,9 @@ bool ind__is_tuned(const ind__variant *v) {
 
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
+    int used;
     p->tuning = tuning;
-    ind_status status =
-        cg__plan_variant(p, p->kernel[kernel].kernel, out, variant == p->kernel[kernel].variant[0].takes_next);
+    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
     p->tuning = (ind__tuning){0};
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
@@ -11029,6 +11120,12 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
     return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
+}
+
+int ind__plan_likely(const ind_kernel_plan *k) {
+    int at = 0;
+    while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !ind_hint(k->variant[at].guard)) at++;
+    return at;
 }
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b) {

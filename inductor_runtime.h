@@ -11,7 +11,11 @@
 
    Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
 
-   What it does not do: no compile after ind__module_create, no copy between devices, no device but the context's one.
+   A kernel's variants have conditions on sizes and on the pointers' alignment. The one that the hints select is built
+   with the module; another when a launch is the first whose sizes and pointers select it, by that launch, once for all
+   threads, and from then on it is as good as built with the module. ind_compile_desc.all_variants builds all at once.
+
+   What it does not do: copy between devices, use a device but the context's one.
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
@@ -116,12 +120,14 @@ typedef struct ind_module_stats {
     ind_device device;
     int num_kernels;   /* launches per run */
     int num_distinct;  /* kernels compiled (variants of one kernel count once) */
-    int num_sources;   /* texts compiled, variants counted */
+    int num_sources;   /* texts compiled so far, variants counted */
     int num_from_pack; /* of these, found in the kernel pack or in memory */
+    int num_late;      /* of the texts, those of variants that a launch was the first to need */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
     /* Opening the driver with its context, and NVRTC: of the first module that needs them in a context, else 0. Part of
        none of the stages. */
     double device_ms, library_ms;
+    double late_ms; /* that launches took to build these variants; part of none of the stages either */
 } ind_module_stats;
 IND_API ind_module_stats ind_module_query_stats(const ind_module *module);
 /* Also frees the instances of the module that are left. Before its context; NULL allowed. */
@@ -131,7 +137,7 @@ IND_API void ind_module_destroy(ind_module *module);
 
 /* What a run at given sizes would meet, without running: enumerator, text. */
 #define IND_READINESSES(X)                                                                                             \
-    X(READY, "ready")             /* the module runs; nothing is compiled */                                           \
+    X(READY, "ready")             /* the module runs as it is, but for variants */                                     \
     X(GUARD_FAILS, "guard fails") /* the graph must be compiled again, without that guard or with other hints */       \
     X(OUTSIDE, "outside")     /* against a declared range or a fact, or beyond the device: compiling does not help */  \
     X(BAD_SIZES, "bad sizes") /* the text cannot be read, or names or leaves out a size it should not */
@@ -146,15 +152,17 @@ typedef struct ind_verdict {
     ind_readiness ready;
     ind_status status; /* what ind_run would return because of the sizes */
     int num_kernels;   /* READY: launches of a run .. */
-    int num_general;   /* .. and those that take a slower variant, because the guard of their first one fails */
+    int num_general;   /* .. those that take a slower variant, because the guard of their first one fails .. */
+    int num_late;      /* .. and those whose variant is not built yet: the first such run compiles it */
     double compile_ms; /* GUARD_FAILS: what compiling this module took, as a likely price of the next */
     char reason[256];  /* "guard S <= 512 does not hold: S = 600", "2 of 13 kernels run a general variant: S % 8 == 0
-                          fails"; empty if there is nothing to say */
+                          fails, 1 compiles it first"; empty if there is nothing to say */
 } ind_verdict;
 
-/* Would a run at these sizes ("B=7, S=300"; NULL: none) compile, and how well would it run? Touches no device and keeps
-   no memory. Pointers are taken to be aligned to 16 bytes. The price in variants is known where there is a plan:
-   modules for CUDA, emit_only ones, and host modules whose plan was asked for. One thread at a time. */
+/* Would a run at these sizes ("B=7, S=300"; NULL: none) need another graph to be compiled, or variants of kernels, and
+   how well would it run? Touches no device and keeps no memory. Pointers are taken to be aligned to 16 bytes. The price
+   in variants is known where there is a plan: modules for CUDA, emit_only ones, and host modules whose plan was asked
+   for. One thread at a time. */
 IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
@@ -195,7 +203,10 @@ typedef struct ind_launch_desc {
     const int64_t *sizes_v;
 } ind_launch_desc;
 /* Enqueues the module on the stream and returns. After the first call with given sizes: no allocation (unless the
-   workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check. */
+   workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check.
+   A call whose sizes or pointers are the first to select a variant of a kernel compiles and loads it (also while the
+   stream is being captured): IND_LIBRARY, IND_COMPILE or IND_DEVICE say why it cannot; other launches go on as before.
+ */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
@@ -260,8 +271,9 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* Writes all kernels that this context has compiled, and what ind_tune has found, to one file, which another process
-   names in its context desc: nothing is compiled there if the pack holds everything. Damaged entries are ignored and
-   compiled again. */
+   names in its context desc: nothing is compiled there if the pack holds everything. Variants that no launch has
+   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Damaged entries are
+   ignored and compiled again. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -289,6 +301,7 @@ typedef struct ind__module_desc {
     uint32_t num_origins;
     const ind__condition *condition; /* on sizes, beyond their ranges */
     uint32_t num_conditions;
+    bool all_variants;      /* are built now, not only those for the hints */
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
@@ -797,6 +810,7 @@ typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
     X(cuStreamDestroy_v2, (void *stream))                                                                              \
     X(cuStreamSynchronize, (void *stream))                                                                             \
     X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                               \
+    X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                  \
     X(cuStreamEndCapture, (void *stream, void **graph))                                                                \
     X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                         \
     X(cuGraphLaunch, (void *executable, void *stream))                                                                 \
@@ -839,6 +853,7 @@ enum {
     IND__CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
     IND__CUDA_STREAM_NON_BLOCKING_ = 1,
     IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
+    IND__CUDA_CAPTURE_RELAXED = 2,
     IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
 };
 
@@ -1700,12 +1715,22 @@ typedef struct rt__exec_arg {
 } rt__exec_arg;
 
 typedef struct rt__exec_variant {
+    const ind__variant *plan;
+    /* What a launch runs in its place: itself, or one of the ways to make it otherwise; NULL until it is built. All
+       that is below is known before, but for `function` and `resident`. */
+    _Atomic(struct rt__exec_variant *) built;
+    struct rt__exec_variant *otherwise;
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
     bool aligned, dependent, takes_next;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
+    int64_t most_shared; /* dynamic shared memory, at most */
+    /* Of a persistent grid of clusters, else RT_NONE: all that there is to do, of which the device works on `resident`
+       at once, known when it is built. */
+    uint32_t items_slot;
+    int resident;
 } rt__exec_variant;
 
 typedef struct rt__exec_step {
@@ -1734,7 +1759,8 @@ typedef struct rt__exec_condition {
 typedef struct rt__host_kernel rt__host_kernel;
 
 /* A module made ready for its device. All sizes are slots of one program over the declared sizes, which an instance
-   runs when the sizes change; nothing here changes after creation, but for the list of instances. */
+   runs when the sizes change; nothing here changes after creation, but for the list of instances and for variants that
+   a launch is the first to need. */
 typedef struct ind__executable {
     rt__runtime *runtime;
     ind__program program;
@@ -1817,6 +1843,7 @@ struct rt__host_kernel {
 static ind_status rt__host_prepare(ind_module *m);
 static void rt__host_free(ind_module *m);
 static ind_status rt__cuda_prepare(ind_module *m);
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
     *slot = ind__program_add(&x->program, e);
@@ -2320,8 +2347,12 @@ ind_expr ind_module_peak(const ind_module *m) {
 }
 
 ind_module_stats ind_module_query_stats(const ind_module *m) {
-    ind_module_stats none = {0};
-    return m ? m->desc.stats : none;
+    ind_module_stats stats = {0};
+    if (!m) return stats;
+    rt__mutex_lock(&m->executable->runtime->mutex); /* a launch may add to them */
+    stats = m->desc.stats;
+    rt__mutex_unlock(&m->executable->runtime->mutex);
+    return stats;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -3039,11 +3070,28 @@ static bool rt__takes_next(const ind_instance *n, uint32_t at) {
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
 }
 
-/* Chooses the variant of a step and fills its arguments and grid. */
+static const rt__exec_variant *rt__built(rt__exec_variant *v) {
+    return atomic_load_explicit(&v->built, memory_order_acquire);
+}
+
+/* Blocks along dimension d of the grid. */
+static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
+    if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
+    const int64_t items = n->slot[v->items_slot];
+    return (items < v->resident ? items : v->resident) * v->plan->cluster;
+}
+
+/* Is there nothing to launch? */
+static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
+    return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
+}
+
+/* Chooses the variant of a step, which is built if no launch has needed it before, and fills its arguments and grid.
+ */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    const rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->step[at];
     int k = 0;
     if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
         n->chosen[at] = IND__STEP_SKIPPED;
@@ -3052,11 +3100,16 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
-    const rt__exec_variant *v = &s->variant[k];
-    n->chosen[at] = (uint8_t)k;
+    const rt__exec_variant *v = rt__built(&s->variant[k]);
+    n->chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
+    if (n->chosen[at] == IND__STEP_SKIPPED) return IND_OK;
+    if (!v) {
+        ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
+        if (status) return status;
+        v = rt__built(&s->variant[k]);
+    }
     for (int d = 0; d < 3; d++) {
-        int64_t g = n->slot[v->grid_slot[d]];
-        if (g == 0) n->chosen[at] = IND__STEP_SKIPPED;
+        int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
         n->grid[at * 4 + d] = (unsigned)g;
@@ -4959,9 +5012,8 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
 }
 
 /* More than 48 KB of dynamic shared memory must be asked for: the most that the declared ranges allow. */
-static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, void *function) {
-    int64_t lo, most;
-    ind_expr_bounds(v->shared_bytes, &lo, &most);
+static ind_status rt__cuda_ask_shared(ind_module *m, const rt__exec_variant *x, void *function) {
+    int64_t most = x->most_shared;
     if (most <= 48 * 1024) return IND_OK;
     if (most > m->desc.plan->target.shared_per_block) most = m->desc.plan->target.shared_per_block;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuFuncSetAttribute,
@@ -4994,60 +5046,86 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     return IND_OK;
 }
 
+static bool rt__stays_in_clusters(const ind__variant *v) {
+    return v->strategy == IND_STRATEGY_ROW_STAGED && v->cluster > 1;
+}
+
 /* The device says how many of the clusters of a persistent grid it runs at once: those that find no place in a group of
    multiprocessors (GPC) would only start when others have done all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, ind__variant *v, void *function) {
+static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     const rt__runtime *r = m->executable->runtime;
-    int64_t lo, shared;
+    const ind__variant *v = x->plan;
     int clusters = 0;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || v->cluster == 1) return IND_OK;
-    ind_expr_bounds(v->shared_bytes, &lo, &shared);
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
                                       .value.cluster = {(unsigned)v->cluster, 1, 1}};
     rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
-                                     .shared = (unsigned)shared,
+                                     .shared = (unsigned)x->most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
     if (v->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = rt__cuda_ask_shared(m, v, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (&clusters, function, &launch));
     if (!status && clusters < 1)
         status = ind__fail(m->context, IND_NOT_SUPPORTED,
                            "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
-    if (status) return status;
-    v->resident = clusters;
-    v->grid[0] = ind__staged_grid(v);
-    return IND_OK;
+    x->resident = clusters;
+    return status;
 }
 
-static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, void *function,
-                                           rt__exec_variant *out) {
+/* What a launch needs of the variant besides its function; nothing is asked of the device. */
+static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    int64_t always;
+    int64_t always, lo;
     if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
     if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
-    out->function = function;
+    out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
     out->takes_next = v->takes_next;
     out->threads = (unsigned)v->threads;
-    out->guard_slot = IND__RT_NONE;
+    out->guard_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
     bool guarded = ind__ok(v->guard) && !(ind_expr_is_int(v->guard, &always) && always);
     if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
+    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
-    if (!status && ind__ok(v->shared_bytes)) status = rt__cuda_ask_shared(m, v, function);
+    if (!status && ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &out->most_shared);
     return status;
 }
 
-/* The distinct sources of the plan; of[i] is the number of the i-th variant's entry among them. */
+/* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
+static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+    ind_status status = rt__cuda_prepare_variant(m, v, out);
+    while (!status && (v = v->otherwise) != NULL) {
+        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
+        out = out->otherwise;
+        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
+    }
+    return status;
+}
+
+/* From here on launches may run it. */
+static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
+    ind_status status = rt__cuda_ask_shared(m, x, function);
+    if (!status && x->items_slot != IND__RT_NONE) status = rt__cuda_fit_resident(m, x, function);
+    if (status) return status;
+    x->function = function;
+    atomic_store_explicit(&first->built, x, memory_order_release);
+    return IND_OK;
+}
+
+/* Is the variant built with the module? The others wait for a launch that needs them. */
+static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
+    return m->desc.all_variants || variant == ind__plan_likely(k);
+}
+
+/* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
 static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
                                   uint32_t *num) {
     const ind_plan *p = m->desc.plan;
@@ -5060,6 +5138,11 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             const ind__variant *v = &p->kernel[i].variant[k];
             uint32_t n = 0;
+            of[at] = IND__RT_NONE;
+            if (!rt__builds_now(m, &p->kernel[i], k)) {
+                at++;
+                continue;
+            }
             while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
             if (n < *num) {
                 of[at++] = n;
@@ -5074,7 +5157,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
             entry[n] = e;
             variant[n] = v;
             ++*num;
-            if (k == 0) m->desc.stats.num_distinct++;
+            m->desc.stats.num_distinct += k == ind__plan_likely(&p->kernel[i]);
         }
     }
     return IND_OK;
@@ -5113,8 +5196,8 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     }
 }
 
-/* Variants whose build spills are replaced, as long as there are other ways to make them: what is built otherwise is
-   built for all of them side by side. The arrays have room for every variant. */
+/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
+   otherwise is built for all of them side by side. The arrays have room for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
@@ -5123,7 +5206,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         uint32_t num = 0;
         for (uint32_t i = 0; i < p->num_kernels; i++) {
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
-                if (!rt__cuda_spills(m, &p->kernel[i].variant[k], arch)) continue;
+                if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
+                    continue;
                 const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
@@ -5135,24 +5219,39 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         ind_status status = num ? rt__cuda_compile(m, entry, variant, num) : IND_OK;
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
-            for (int k = 0; k < p->kernel[i].num_variants; k++) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+            for (int k = 0; k < p->kernel[i].num_variants; k++)
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
     }
 }
 
-static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
-    ind_plan *p = m->desc.plan;
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < p->num_kernels; i++) {
-        rt__exec_step *s = &m->executable->step[i];
-        s->num_variants = p->kernel[i].num_variants;
-        for (int k = 0; k < s->num_variants; k++) {
-            void *function = entry[of[at++]]->function;
-            ind_status status = rt__cuda_fit_resident(m, &p->kernel[i].variant[k], function);
-            if (!status) status = rt__cuda_prepare_variant(m, &p->kernel[i].variant[k], function, &s->variant[k]);
-            if (status) return status;
+static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
+    ind_kernel_plan *k = &m->desc.plan->kernel[i];
+    rt__exec_step *s = &m->executable->step[i];
+    ind_status status = IND_OK;
+    s->num_variants = k->num_variants;
+    for (int j = 0; j < k->num_variants && !status; j++) {
+        ind__variant *v = &k->variant[j];
+        rt__exec_variant *x = &s->variant[j];
+        if (of[j] == IND__RT_NONE) {
+            status = rt__cuda_prepare_ways(m, v, x);
+            continue;
         }
+        status = rt__cuda_prepare_variant(m, v, x);
+        if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
+        if (status || x->items_slot == IND__RT_NONE) continue;
+        v->resident = x->resident;
+        v->grid[0] = ind__staged_grid(v);
     }
-    return IND_OK;
+    return status;
+}
+
+static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < m->desc.plan->num_kernels && !status; i++) {
+        status = rt__cuda_prepare_step(m, i, entry, of);
+        of += m->desc.plan->kernel[i].num_variants;
+    }
+    return status;
 }
 
 /* What was found for the variant, or for what is built in its place if it spills. */
@@ -5219,7 +5318,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* Every variant is compiled and loaded here, so that no launch ever compiles. */
+/* The variants that the hints select are compiled and loaded here, all of them if the module is to have all. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
@@ -5239,6 +5338,75 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     ind__free(c, entry);
     ind__free(c, variant);
     ind__free(c, of);
+    return status;
+}
+
+/* ---- variants that a launch is the first to need */
+
+/* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
+static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+    const ind__variant *v = x->plan;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
+    if (!e) return IND_OUT_OF_MEMORY;
+    ind_status status = rt__cuda_compile(m, &e, &v, 1);
+    m->desc.stats.num_late++;
+    e->only_tried = false;
+    if (!status) status = rt__cuda_load_or_compile(m, e, v);
+    *function = e->function;
+    *local = rt__local_bytes(e);
+    return status;
+}
+
+/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it. */
+static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+    rt__exec_variant *best = NULL;
+    void *function = NULL, *best_function = NULL;
+    int local, least = 1;
+    ind_status status = IND_OK;
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+        status = rt__cuda_build_way(m, x, &function, &local);
+        if (status || (best && local >= least)) continue;
+        best = x;
+        best_function = function;
+        least = local;
+    }
+    return status ? status : rt__cuda_take_function(m, first, best, best_function);
+}
+
+/* What the launch is for that needs a variant other than the module was built with. */
+static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
+    char reason[2048];
+    snprintf(reason, sizeof reason, "%.2000s", ind_error(c));
+    return ind__fail(c, status,
+                     "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
+                     "ind_compile_desc.all_variants it is built with the module",
+                     v->entry, ind__strategy_text(v->strategy), reason);
+}
+
+/* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
+   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does:
+   nothing here waits for a stream. */
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+    rt__runtime *r = m->executable->runtime;
+    int mode = IND__CUDA_CAPTURE_RELAXED;
+    rt__mutex_lock(&r->mutex);
+    if (rt__built(first)) {
+        rt__mutex_unlock(&r->mutex);
+        return IND_OK;
+    }
+    const double start = ind__now_ms();
+    ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
+    if (!status) {
+        status = rt__cuda_build_ways(m, first);
+        (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
+    }
+    m->desc.stats.late_ms += ind__now_ms() - start;
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+             status ? "it cannot be built" : "built");
+    if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
+    rt__mutex_unlock(&r->mutex);
     return status;
 }
 
@@ -5275,7 +5443,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = &x->step[i].variant[n->chosen[i]];
+        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
         const unsigned *g = &n->grid[i * 4];
         int result = rt__cuda_launch_kernel(d, v, g, stream, &n->param[v->first_arg], after_kernel);
         if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
@@ -5561,6 +5729,19 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
     return status ? status : rt__cuda_load(m->context, r, *entry, v->entry);
 }
 
+/* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */
+static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
+    rt__exec_variant x = {.plan = v};
+    int64_t lo;
+    ind_expr_bounds(v->shared_bytes, &lo, &x.most_shared);
+    ind_status status = rt__cuda_ask_shared(m, &x, function);
+    if (status || !rt__stays_in_clusters(v)) return status;
+    status = rt__cuda_fit_resident(m, &x, function);
+    v->resident = x.resident;
+    v->grid[0] = ind__staged_grid(v);
+    return status;
+}
+
 /* Does it spill more than the first choice? */
 static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
     int local = 0, first_local = 0;
@@ -5577,8 +5758,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
     if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
     status = rt__tune_compile(m, v, entry);
-    if (!status) status = rt__cuda_fit_resident(m, v, (*entry)->function);
-    if (!status) status = rt__cuda_ask_shared(m, v, (*entry)->function);
+    if (!status) status = rt__tune_ready(m, v, (*entry)->function);
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
@@ -5596,7 +5776,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = &m->executable->step[step].variant[n->chosen[step]];
+    const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
     const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
     rt__tuned_launch first = {x->function, {0}, x->threads, &n->param[x->first_arg]};
     memcpy(first.grid, &n->grid[(size_t)step * 4], sizeof first.grid);
@@ -5679,8 +5859,8 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     void *block = NULL;
     int l2 = 0;
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
-    ind_status status = t.sample ? rt__instance_prepare(n, desc) : IND_OUT_OF_MEMORY;
-    if (!status) t.stream = desc->stream;
+    ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
+    t.stream = desc->stream;
     if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
     t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
     if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
@@ -5708,8 +5888,9 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
+    status = rt__instance_prepare(n, desc); /* which may build variants */
     rt__mutex_lock(&m->executable->runtime->mutex);
-    status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
+    if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);
     (void)ind_facts_enter(m->context, before);
     rt__module_leave(m);
@@ -5723,7 +5904,7 @@ typedef struct rt__readiness {
     ind_module *module;
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
-    int num_general;
+    int num_general, num_late;
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -5745,10 +5926,11 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 }
 
 /* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
-static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k) {
+static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
     r->num_general += at > 0;
+    r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (at > 0) rt__add_failing(r, k->variant[0].guard);
     for (int d = 0; r->module->desc.device == IND_DEVICE_CUDA && d < 3; d++) {
         int64_t blocks = 1;
@@ -5768,12 +5950,13 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     int64_t *scratch = slots + x->program.num_inputs + x->program.num_ops;
     ind_status status = rt__run_program(x, r->sizes.value, slots, scratch);
     for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
-        status = rt__kernel_readiness(r, &plan->kernel[i]);
+        status = rt__kernel_readiness(r, &plan->kernel[i], &x->step[i]);
     return status;
 }
 
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
+    char late[40] = "";
     rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
@@ -5788,9 +5971,12 @@ static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values,
     }
     v.ready = IND_READY;
     v.num_general = r.num_general;
+    v.num_late = r.num_late;
+    if (r.num_late)
+        snprintf(late, sizeof late, r.num_late > 1 ? ", %d compile it first" : ", %d compiles it first", r.num_late);
     if (r.num_general)
-        snprintf(v.reason, sizeof v.reason, "%d of %d kernels run a general variant: %s %s", r.num_general,
-                 v.num_kernels, r.fails, strchr(r.fails, ',') ? "fail" : "fails");
+        snprintf(v.reason, sizeof v.reason, "%d of %d kernels run a general variant: %s %s%s", r.num_general,
+                 v.num_kernels, r.fails, strchr(r.fails, ',') ? "fail" : "fails", late);
     return v;
 }
 

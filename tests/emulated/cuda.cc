@@ -193,6 +193,9 @@ driver_state &state() {
 
 thread_local std::vector<context *> current_stack;
 
+enum { CAPTURE_RELAXED = 2 };
+thread_local int thread_capture_mode = 0; /* global */
+
 context *current_context() {
     return current_stack.empty() ? nullptr : current_stack.back();
 }
@@ -281,7 +284,8 @@ enum needs {
     NEEDS_INIT = 1,
     NEEDS_CONTEXT = 2 | NEEDS_INIT,
     NEEDS_HEALTHY = 4 | NEEDS_CONTEXT, /* fails when an earlier kernel has failed */
-    UNSAFE_IN_CAPTURE = 8,             /* breaks any capture in progress in global mode */
+    UNSAFE_IN_CAPTURE = 8, /* breaks any capture in progress in global mode, unless the thread's own mode is relaxed; of
+                              cuModuleLoadData the manual does not say that it does, nor that it does not */
     RELEASES = 16                      /* does its work even where it is made to fail */
 };
 
@@ -337,7 +341,7 @@ struct call {
         if ((needs & NEEDS_CONTEXT) == NEEDS_CONTEXT && !live<context>(here)) {
             return CONTEXT_IS_DESTROYED;
         }
-        if ((needs & UNSAFE_IN_CAPTURE) && state().captures) {
+        if ((needs & UNSAFE_IN_CAPTURE) && state().captures && thread_capture_mode != CAPTURE_RELAXED) {
             break_captures();
             return STREAM_CAPTURE_UNSUPPORTED;
         }
@@ -1100,6 +1104,13 @@ API cuStreamEndCapture(void *handle, void **out) {
     return SUCCESS;
 }
 
+API cuThreadExchangeStreamCaptureMode(int *mode) {
+    ENTER(NEEDS_HEALTHY);
+    REQUIRE(mode && *mode >= 0 && *mode <= 2, INVALID_VALUE);
+    std::swap(*mode, thread_capture_mode);
+    return SUCCESS;
+}
+
 API cuStreamIsCapturing(void *handle, int *status) {
     ENTER(NEEDS_CONTEXT);
     REQUIRE(good_stream(handle), INVALID_HANDLE);
@@ -1386,7 +1397,7 @@ result load_image(module_object *m, const void *data) {
 } // namespace
 
 API cuModuleLoadData(void **out, const void *image) {
-    ENTER(NEEDS_HEALTHY);
+    ENTER(NEEDS_HEALTHY | UNSAFE_IN_CAPTURE);
     REQUIRE(out && image, INVALID_VALUE);
     module_object *m = make_object<module_object>(entry.here);
     result status = load_image(m, image);

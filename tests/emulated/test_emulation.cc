@@ -65,6 +65,7 @@ typedef uint64_t device;
     _(cuStreamDestroy_v2, (void *))                                                                                    \
     _(cuStreamSynchronize, (void *))                                                                                   \
     _(cuStreamBeginCapture_v2, (void *, int))                                                                          \
+    _(cuThreadExchangeStreamCaptureMode, (int *))                                                                      \
     _(cuStreamEndCapture, (void *, void **))                                                                           \
     _(cuStreamIsCapturing, (void *, int *))                                                                            \
     _(cuGraphInstantiateWithFlags, (void **, void *, unsigned long long))                                              \
@@ -829,6 +830,18 @@ void test_graphs() {
     CHECK_IS(cuGraphExecDestroy(exec), 0);
 
     device d = 0;
+    int mode = 2;
+    CHECK_IS(cuStreamBeginCapture_v2(stream, 0), 0);
+    CHECK_IS(cuThreadExchangeStreamCaptureMode(&mode), 0);
+    CHECK_IS(mode, 0);
+    CHECK_IS(cuMemAlloc_v2(&d, 64), 0); /* the thread has said that it may */
+    CHECK_IS(cuMemFree_v2(d), 0);
+    CHECK_IS(cuThreadExchangeStreamCaptureMode(&mode), 0);
+    CHECK_IS(mode, 2);
+    CHECK_IS(cuStreamEndCapture(stream, &graph), 0);
+    CHECK_IS(cuGraphDestroy(graph), 0);
+    mode = 3;
+    CHECK_IS(cuThreadExchangeStreamCaptureMode(&mode), 1);
     CHECK_IS(cuStreamBeginCapture_v2(stream, 0), 0);
     CHECK_IS(cuMemAlloc_v2(&d, 64), 900); /* breaks the capture, as on the device */
     CHECK_IS(k.launch(1, 128, 0, stream, y.at, 1.0f, 100), 901);

@@ -1774,7 +1774,8 @@ static way ways[] = {
 enum { ANY_POLICY = 4, SWITCHED = 8, SWITCHED_CUDA, NUM_WAYS = sizeof ways / sizeof *ways };
 enum { ON_HOST = 0x11f, ON_GPU = ON_HOST | 0x2a0, EMULATED = ON_HOST | 0x60, PLANS = 0x119 }; /* bit per way */
 
-/* Every field of the policies, and what else it may be than the default: all are tried in turn on and off. */
+/* Every field of the policies, and what else it may be than the default: all are tried in turn on and off. So is when
+   variants of kernels are built. */
 #define REALISE(name, kind, choices)                                                                                   \
     { "realise." #name, offsetof(ind_compile_desc, realise.name), kind, choices }
 #define FUSION(name, kind, choices)                                                                                    \
@@ -1785,6 +1786,7 @@ static const struct {
     char kind; /* b bool, i int, l int64_t */
     const char *choices;
 } switches[] = {
+    {"all_variants", offsetof(ind_compile_desc, all_variants), 'b', "1"},
     REALISE(max_reads_shared, 'i', "1|2|30"),
     REALISE(max_ops_shared, 'i', "1|4|500"),
     REALISE(max_reads, 'i', "1|3|40"),

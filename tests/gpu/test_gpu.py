@@ -31,6 +31,22 @@ GRAPHS = {
   am = argmax(x, dim=1)
   output a, l, am
 }""",
+    "rows_likely": """graph rows_likely {
+  size B in [1, 4096] hint 2048
+  size S in [1, 9000] hint 4096
+  size T in [1, 9000] hint 4096
+  size U in [1, 9000] hint 4096
+  size V in [1, 9000] hint 4096
+  input s : bf16[B, S]
+  input t : bf16[B, T]
+  input u : bf16[B, U]
+  input v : bf16[B, V]
+  a = softmax(s, dim=-1)
+  b = layer_norm(t, normalized_shape=[T])
+  c = softmax(u, dim=-1)
+  d = layer_norm(v, normalized_shape=[V])
+  output a, b, c, d
+}""",
     "rows_kept": """graph rows_kept {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 16384]
@@ -349,7 +365,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
@@ -409,10 +425,10 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "launches", "indices", "finish"])
+@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
-    done. The emulation runs the same programs."""
+    done; variants of kernels that launches are the first to need. The emulation runs the same programs."""
     done = subprocess.run([make(f"build/tests/unit/test_{program}")], env={**os.environ, "IND_DEVICE": "cuda"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 

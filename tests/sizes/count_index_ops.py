@@ -70,13 +70,15 @@ HEADING = r"// kernel \d+(?: with \d+ more)?(?:, \d+(?: with \d+ more)?)*: "
 
 
 def emit(program, folder, dtype):
-    """The CUDA text of every kernel variant, by a name such as "bf16 kernel 3 matmul, variant 1"."""
+    """The CUDA text of the first and the last variant of every kernel, by a name such as "bf16 kernel 3 matmul, variant 1". One between
+    them, for sizes that vectors do not divide, has none to be compared with in what is stored as "before"."""
     arguments = [str(program), "--dtype", dtype, "--model", str(folder), "--emit", "cuda"]
     text = subprocess.run(arguments, capture_output=True, text=True, check=True, timeout=120).stdout
     kernels = {}
     for part in re.split(rf"^(?={HEADING})", text, flags=re.M)[1:]:
-        number, name, variant = re.match(rf"(?=// kernel (\d+)){HEADING}(\w+),.*?variant (\d+)", part).groups()
-        kernels[f"{dtype} kernel {number} {name}, variant {variant}"] = part
+        number, name, variant, of = re.match(rf"(?=// kernel (\d+)){HEADING}(\w+),.*?variant (\d+) of (\d+)", part).groups()
+        if variant in ("1", of):
+            kernels[f"{dtype} kernel {number} {name}, variant {min(int(variant), 2)}"] = part
     return kernels
 
 
