@@ -12440,6 +12440,8 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
 
 /* The op's name, or with an underscore behind it that of the op in place. */
 static bool ind__is_op_name(const char *name, int op, bool *in_place) {
+    *in_place = false;
+    if (name[0] != ind__op_rows[op].name[0]) return false;
     const size_t n = strlen(ind__op_rows[op].name);
     *in_place = ind__op_has((ind_graph_op)op, '_') && strlen(name) == n + 1 && name[n] == '_';
     return !strncmp(name, ind__op_rows[op].name, n) && (*in_place || !name[n]);
@@ -20123,6 +20125,8 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 }
 
 static ind_status ind__compile_schedule(ind__compilation *k) {
+    const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
+    if (k->desc.fusion.row_blocks <= 0 && planned) k->desc.fusion.row_blocks = k->target.max_cluster;
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)

@@ -55,10 +55,13 @@
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
-   cluster.
+   cluster. A row that fits nowhere is walked along in each sweep, by the blocks of a cluster together if that keeps the
+   rows in work in the L2, or if rows are few. What lies in pieces is a row all the same, as a channel of a batch that
+   has a piece in each sample, if a vector lies in one piece.
 
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
-   a variant asks for few and names another way that is built in its place if that build spills (otherwise).
+   a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
+   device has a place for a cluster is known then, too; the last of these ways do without.
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
@@ -204,9 +207,11 @@ typedef struct ind__variant {
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
-    /* Built in its place if its build needs local memory, and this one's less; or NULL. */
+    /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
+       the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
+    int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -322,6 +327,7 @@ typedef struct ind__writer {
     int64_t row_from;                    /* the row has so many elements by the guard, at the least */
     int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
     bool more_ways;                 /* there is another way behind this one */
+    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
     bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     ind__tuning tuning;             /* in place of the formulas' choice */
@@ -1075,6 +1081,7 @@ typedef struct ind__writer {
     X(CLUSTER, 0,                                                                                                      \
       "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
       "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n"        \
+      "#ifndef IND_EMULATION\n"                                                                                        \
       "static IND_INLINE unsigned ind_shared_address(const void *p) {\n"                                               \
       "    return (unsigned)__cvta_generic_to_shared(p);\n"                                                            \
       "}\n"                                                                                                            \
@@ -1111,7 +1118,8 @@ typedef struct ind__writer {
       "                     \"selp.u32 %0, 1, 0, p;\\n\"\n"                                                            \
       "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n"  \
       "    while (!done);\n"                                                                                           \
-      "}\n")                                                                                                           \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(CP_ASYNC, 0,                                                                                                     \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n"         \
@@ -4549,10 +4557,15 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 
 /* ---- from the states of the threads to that of the row */
 
+/* Do the blocks of a cluster share a row? */
+static bool cg__has_cluster(const ind__writer *w) {
+    return w->variant->cluster > 1;
+}
+
 static int cg__row_threads(const ind__writer *w) {
     const ind__variant *v = w->variant;
     bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    if (v->strategy == IND_STRATEGY_ROW_STAGED) return v->threads * v->cluster;
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
@@ -4583,9 +4596,11 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
         else
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
-        if (v->cluster > 1)
-            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u[2][%d];\n", cg__states[r].state, cg__state_type(w, i),
-                       letter, i, v->cluster);
+        if (cg__has_cluster(w)) {
+            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
+                       i);
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->cluster);
+        }
         cg__use(w, cg__states[r].piece);
     }
 }
@@ -4607,7 +4622,7 @@ static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
-    const char *lane = w->variant->cluster > 1 ? "threadIdx.x" : "lane";
+    const char *lane = cg__has_cluster(w) ? "threadIdx.x" : "lane";
     ind__textf(&w->code, "shared_%c%u%s[%s / 32] = %c%u;\n", letter, i, cg__part_of(w), lane, letter, i);
 }
 
@@ -4627,32 +4642,34 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code,
-               "ind_cluster_send(&cluster_%c%u[turn & 1][block], &barrier[%d][turn & 1], threadIdx.x, %c%u);\n", letter,
-               i, w->join, letter, i);
+    const char *part = cg__part_of(w);
+    ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
+               part, w->join, part, letter, i);
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u[turn & 1]);\n", letter, i, w->variant->cluster,
-               letter, i);
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
+               cg__part_of(w));
 }
 
 static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, " + sizeof %c%u", letter, i);
 }
 
-/* The barriers of a join are those of even and of odd rows; the phase of each changes every other row. No block can be
-   two rows ahead of another, whose states it needs in each. */
+/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
+   row. No block can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = w->variant->cluster;
+    const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join, cluster);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
     cg__each_state(w, s, cg__to_cluster_line);
     cg__end(w);
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, part,
+               cg__is_parted(w) ? "turn >> 1 & 1" : "0");
     cg__each_state(w, s, cg__from_cluster_line);
     w->join++;
 }
@@ -4667,7 +4684,7 @@ static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     if (!column) cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__each_state(w, s, cg__from_shared_line);
-    if (w->variant->cluster > 1) cg__emit_cluster_join(w, s);
+    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
 }
 
 static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
@@ -4755,13 +4772,18 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
+/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
+    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+}
+
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
         return false;
     if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)))) return false;
-    if (w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1)) return false;
+    if (cg__is_broadcast(w, i)) return false;
     for (int v = w->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
     return w->vector[i] == w->variant->vector;
@@ -4884,17 +4906,24 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
+/* Barriers for the joins, and the thread's place in the cluster. */
+static void cg__begin_cluster(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int joins = cg__num_joins(w);
+    const bool parted = cg__is_parted(w);
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
+               v->threads);
+}
+
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
-    if (v->cluster > 1) {
-        int joins = cg__num_joins(w);
-        ind__textf(&w->code, "__shared__ unsigned long long barrier[%d][2];\n", joins);
-        ind__textf(&w->code, "ind_cluster_begin(barrier[0], %d);\n", 2 * joins);
-        ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
-                   v->threads);
+    if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     } else {
@@ -4903,7 +4932,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     }
     cg__emit_stage(w, "first", "0");
     if (v->once) cg__emit_loads(w, cg__is_common);
-    if (v->cluster > 1) ind__textf(&w->code, "ind_cluster_begun();\n");
+    if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
     ind__textf(&w->code, "ind_cp_async_wait<0>();\nconst %s next = %s + step;\n", type, name);
     cg__emit_stage(w, "next", "(turn + 1)");
@@ -5343,6 +5372,10 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
+    } else if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
+        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
@@ -8516,16 +8549,24 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 #define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
-/* Is every load that varies along the row and from row to row copied by cp.async? */
+static bool cg__reads_broadcast(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+    return false;
+}
+
+/* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
+   one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
+    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
         bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
-        if (!cg__is_staged(w, i)) return false;
-        any = true;
+        if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
+        any |= cg__is_staged(w, i);
     }
     return any && !ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED);
 }
@@ -8552,7 +8593,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    for (v->cluster = 1; v->cluster <= w->target->max_cluster; v->cluster *= 2) {
+    for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
         int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
         v->per_thread = (int)((longest + per_vector - 1) / per_vector) * v->vector;
         if (cg__staged_bytes(w) + IND__CG_STAGED_STATES <= room) return true;
@@ -8645,11 +8686,23 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     return true;
 }
 
+/* Has one block room for two rows? */
+static bool cg__stages_alone(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    w->variant->strategy = IND_STRATEGY_ROW_STAGED;
+    const bool one = cg__choose_cluster(w, longest, 512, 1) && w->variant->cluster == 1;
+    *w->variant = before;
+    return one;
+}
+
 /* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
    longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
-   the next row in the meantime. Of more than 32768 elements 1024 threads have no registers for all that they need. */
+   the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
+   of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
+   elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
@@ -8692,6 +8745,30 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     return false;
 }
 
+/* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
+   read what it stores over. */
+static bool cg__can_cluster(const ind__writer *w) {
+    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+            return false;
+    return cg__num_joins(w) > 0;
+}
+
+/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
+   what the loads that begin two sweeps and the joins of a cluster take. */
+#define IND__CG_LOOPED_BYTES (128 << 10)
+
+/* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
+static int cg__looped_cluster(const ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), fill = w->target->num_sms - w->target->num_sms / 8;
+    const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
+    int n = 1;
+    if (!cg__can_cluster(w)) return 1;
+    while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    return n;
+}
+
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t length = ind_hint(cg__r_numel(w)), rows = ind_hint(cg__p_numel(w));
@@ -8703,6 +8780,10 @@ static void cg__choose_row_looped(ind__writer *w) {
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
+    v->cluster = cg__looped_cluster(w);
+    if (v->cluster > 1)
+        cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together",
+                v->cluster);
 }
 
 /* ---- rows, or columns, that several blocks share */
@@ -8828,6 +8909,8 @@ static void cg__choose_row(ind__writer *w) {
     if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
     if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(w->context, v->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
@@ -9207,6 +9290,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
+                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
@@ -9285,7 +9369,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
 /* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
-    if (w->variant->cluster > 1) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
     ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
                w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
     t->indent++;
@@ -9576,15 +9660,20 @@ static bool cg__sizes_fit(ind__writer *w) {
     return true;
 }
 
+#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+
 /* One way to make the variant; *more: there is another one. */
 static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
                                int *used) {
+    const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
         *v = (ind__variant){.assume = assume, .vector = assume ? 8 : 1, .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, assume);
         w.force_wide = attempt == 1;
-        w.way = v->way = way + p->tuning.way;
+        v->way = way;
+        w.way = alone ? way - IND__CG_ALONE : way;
+        if (alone) w.max_cluster = 1;
         if (!status) status = cg__emit_kernel(&w);
         bool fits = status || cg__sizes_fit(&w);
         if (!status && fits) status = cg__assemble(&w);
@@ -9598,10 +9687,16 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
 
 /* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
+    bool tried = false; /* to do without clusters */
     *used = 0;
-    for (int way = 0;; way++, v = v->otherwise) {
+    for (int way = p->tuning.way;; way++, v = v->otherwise) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
+        tried |= v->cluster < 2;
+        if (!more && v->cluster > 1) {
+            more = true;
+            way = IND__CG_ALONE + (tried ? way : -1);
+        }
         if (status || !more) return status;
         v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
         if (!v->otherwise) return IND_OUT_OF_MEMORY;
@@ -10670,8 +10765,8 @@ static ind_status cg__plan_all(ind_plan *p) {
    All ways that are left to make it, which the build may not have spilled enough to need. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
-    const bool threads = points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
-                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN;
+    const bool threads = !v->crowded && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
     const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
     const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
@@ -10867,9 +10962,11 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
+    if (v->cluster > 1 && !way) return "no way to do without a cluster";
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
-    if (staged && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster || v->resident < 1))
+    if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
+    if (staged && v->resident < 1) return "blocks that stay, and no row in work";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const char *finish = cg__broken_finish(p, k, v);
@@ -10961,8 +11058,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
     cg__print_args(t, p, v);
     if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
-    for (const ind__variant *way = v->otherwise; way; way = way->otherwise)
-        ind__textf(t, "if it spills, %s: %s\n", ind__strategy_text(way->strategy), way->why);
+    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+        ind__textf(t, "if it spills%s, %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+                   ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
 
@@ -11048,8 +11148,9 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         t,
         ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"otherwise\": ", v->index_bits, v->cluster,
-               v->spilled);
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
+               v->cluster, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
     else

@@ -1468,9 +1468,10 @@ const char *ind_status_text(ind_status status) {
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
+/* Zeroed, as memory that is fresh from the system is without being touched. */
 static void *ir__default_alloc(size_t bytes, void *user) {
     (void)user;
-    return malloc(bytes);
+    return calloc(1, bytes);
 }
 
 static void ir__default_free(void *memory, void *user) {
@@ -1484,7 +1485,7 @@ void *ind__alloc(ind_context *c, size_t bytes) {
         ind__fail(c, IND_OUT_OF_MEMORY, "out of memory: the allocator refused %zu bytes", bytes);
         return NULL;
     }
-    return memset(p, 0, bytes);
+    return c->desc.allocator.alloc == ir__default_alloc ? p : memset(p, 0, bytes);
 }
 
 void ind__free(ind_context *c, void *p) {
@@ -1957,6 +1958,9 @@ _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of wha
 #define IND__MAX_CACHE   32768 /* results remembered */
 #define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
 #define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
+
+/* What is remembered beside results of operations: is a <= b, is a < b; the hint of a; the loop index of an extent. */
+enum { IND__CACHED_BELOW = IND_EXPR_WHERE + 1, IND__CACHED_HINT = IND__CACHED_BELOW + 2, IND__CACHED_INDEX };
 
 typedef struct ir__op_cache_entry {
     uint32_t key; /* what was asked under which facts (ir__cache_key) */
@@ -2512,8 +2516,14 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     return ir__expr_make(c, id);
 }
 
+static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_expr a, ind_expr b);
+
 ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr extent) {
     if (!ind__ok(extent)) return ir__expr_none(c);
+    const uint32_t key = slot >= 0 && slot < 1 << 24 ? IND__CACHED_INDEX + 1 : 0;
+    const uint32_t which = (uint32_t)(unsigned char)prefix << 24 | ((uint32_t)slot & 0xffffff);
+    const ir__op_cache_entry *had = ir__cache_slot(c, IND__CACHED_INDEX, extent, (ind_expr){c, which});
+    if (key && had->key == key && had->a == extent.id && had->b == which) return ir__expr_make(c, had->result);
     char name[16];
     snprintf(name, sizeof name, "%c%d", prefix, slot);
     ind_symbol s = {0};
@@ -2521,7 +2531,10 @@ ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr exten
     s.slot = slot;
     s.name = name;
     s.extent = extent;
-    return ind_symbol_expr(c, &s);
+    ind_expr made = ind_symbol_expr(c, &s);
+    ir__op_cache_entry entry = {key, extent.id, which, made.id};
+    if (key && ind__ok(made)) *ir__cache_slot(c, IND__CACHED_INDEX, extent, (ind_expr){c, which}) = entry;
+    return made;
 }
 
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent) {
@@ -3347,9 +3360,9 @@ static ind_expr ir__sum_finish(ir__sum *s) {
 }
 
 /* 0 for states of fact sets whose number is too large for it, after 67 million: nothing is remembered under them. */
-static uint32_t ir__cache_key(ind_context *c, ind_expr_kind kind) {
+static uint32_t ir__cache_key(ind_context *c, uint32_t kind) {
     uint32_t generation = ir__facts_generation(c);
-    return generation >> 27 ? 0 : generation << 5 | ((uint32_t)kind + 1);
+    return generation >> 27 ? 0 : generation << 5 | (kind + 1);
 }
 
 static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_expr a, ind_expr b) {
@@ -4817,13 +4830,19 @@ static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
+/* Remembered, whatever facts are in force: nothing that a hint depends on ever changes. */
 int64_t ind_hint(ind_expr e) {
     int64_t v = 0;
     if (!ind__ok(e)) return 0;
+    const uint32_t key = IND__CACHED_HINT + 1;
+    ir__op_cache_entry *had = ir__cache_slot(e.context, IND__CACHED_HINT, e, e);
+    if (had->key == key && had->a == e.id) return (int64_t)((uint64_t)had->b << 32 | had->result);
     e.context->quiet++;
     ind_status status = ind_expr_eval(e, ir__hint_of, NULL, &v);
     e.context->quiet--;
-    return status ? 0 : v;
+    if (status) return 0;
+    *had = (ir__op_cache_entry){key, e.id, (uint32_t)((uint64_t)v >> 32), (uint32_t)v};
+    return v;
 }
 
 /* ---- building anew ---- */
@@ -5389,12 +5408,21 @@ static bool ir__prove_ge0(ind_expr e) {
     return proven;
 }
 
-static bool ir__known_below(ind_expr a, ind_expr b, int64_t by) {
+/* a + by <= b, with by 0 or 1. The same few sizes are compared again and again, so that answers are remembered as the
+   results of operations are; but for what failed on the way, as another time it may not. */
+static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
     if (a.id == b.id) return by <= 0;
-    a.context->quiet++;
-    bool below = ir__prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(a.context, by)));
-    a.context->quiet--;
+    ind_context *c = a.context;
+    const uint32_t failures = c->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
+    const uint32_t key = c->interner->joining ? 0 : ir__cache_key(c, kind);
+    const ir__op_cache_entry *had = ir__cache_slot(c, kind, a, b);
+    if (key && had->key == key && had->a == a.id && had->b == b.id) return had->result;
+    c->quiet++;
+    bool below = ir__prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(c, by)));
+    c->quiet--;
+    ir__op_cache_entry entry = {key, a.id, b.id, below};
+    if (key && failures == c->failures) *ir__cache_slot(c, kind, a, b) = entry;
     return below;
 }
 

@@ -5011,9 +5011,14 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     return status ? status : rt__cuda_load(c, r, e, v->entry);
 }
 
+static int64_t rt__most_shared(const ind__variant *v) {
+    int64_t lo, most = 0;
+    if (ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &most);
+    return most;
+}
+
 /* More than 48 KB of dynamic shared memory must be asked for: the most that the declared ranges allow. */
-static ind_status rt__cuda_ask_shared(ind_module *m, const rt__exec_variant *x, void *function) {
-    int64_t most = x->most_shared;
+static ind_status rt__cuda_ask_shared(ind_module *m, int64_t most, void *function) {
     if (most <= 48 * 1024) return IND_OK;
     if (most > m->desc.plan->target.shared_per_block) most = m->desc.plan->target.shared_per_block;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuFuncSetAttribute,
@@ -5050,35 +5055,42 @@ static bool rt__stays_in_clusters(const ind__variant *v) {
     return v->strategy == IND_STRATEGY_ROW_STAGED && v->cluster > 1;
 }
 
-/* The device says how many of the clusters of a persistent grid it runs at once: those that find no place in a group of
-   multiprocessors (GPC) would only start when others have done all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+/* How many clusters of the variant the device runs at once. */
+static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
+                                          int *clusters) {
     const rt__runtime *r = m->executable->runtime;
-    const ind__variant *v = x->plan;
-    int clusters = 0;
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
                                       .value.cluster = {(unsigned)v->cluster, 1, 1}};
     rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
-                                     .shared = (unsigned)x->most_shared,
+                                     .shared = (unsigned)most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
     if (v->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (&clusters, function, &launch));
-    if (!status && clusters < 1)
-        status = ind__fail(m->context, IND_NOT_SUPPORTED,
-                           "cuda: kernel %s: the device has no place for %d blocks together", v->entry, v->cluster);
-    x->resident = clusters;
+    if (!status) status = rt__cuda_ask_shared(m, most_shared, function);
+    if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
     return status;
+}
+
+static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
+    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device has no place for %d blocks together",
+                     v->entry, v->cluster);
+}
+
+/* A persistent grid has as many clusters as the device runs at once: those that find no place in a group of
+   multiprocessors (GPC) would only start when others have done all their rows. */
+static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+    ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
+    return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
 }
 
 /* What a launch needs of the variant besides its function; nothing is asked of the device. */
 static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    int64_t always, lo;
+    int64_t always;
     if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
     if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
     out->plan = v;
@@ -5095,7 +5107,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
-    if (!status && ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &out->most_shared);
+    if (!status) out->most_shared = rt__most_shared(v);
     return status;
 }
 
@@ -5112,8 +5124,8 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* From here on launches may run it. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = rt__cuda_ask_shared(m, x, function);
-    if (!status && x->items_slot != IND__RT_NONE) status = rt__cuda_fit_resident(m, x, function);
+    ind_status status =
+        x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function) : rt__cuda_ask_shared(m, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -5291,6 +5303,62 @@ static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     r->device_ms = r->library_ms = 0;
 }
 
+static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                    uint32_t num) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < num && !status; i++) status = rt__cuda_load_or_compile(m, entry[i], variant[i]);
+    return status;
+}
+
+/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer
+   than a cluster has blocks) becomes the first of its ways that needs none. */
+static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
+    const ind__variant *way = v;
+    int clusters = 0;
+    if (v->cluster < 2) return IND_OK;
+    ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
+    if (status || clusters > 0) return status;
+    while (way && way->cluster > 1) way = way->otherwise;
+    if (!way) return rt__cuda_crowded(m, v);
+    ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
+             v->cluster, ind__strategy_text(way->strategy));
+    const int blocks = v->cluster;
+    *v = *way;
+    v->crowded = blocks;
+    *left = true;
+    return IND_OK;
+}
+
+/* *left: some variants were replaced so. */
+static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
+    ind_plan *p = m->desc.plan;
+    uint32_t at = 0;
+    ind_status status = IND_OK;
+    *left = false;
+    for (uint32_t i = 0; i < p->num_kernels; i++)
+        for (int k = 0; k < p->kernel[i].num_variants && !status; k++, at++)
+            if (of[at] != IND__RT_NONE)
+                status = rt__cuda_leave_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
+    return status;
+}
+
+/* What takes their places is compiled and loaded as they were; if it spills, a way with a cluster may follow. */
+static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                           uint32_t *of) {
+    for (;;) {
+        bool left;
+        uint32_t num = 0;
+        ind_status status = rt__cuda_leave_clusters(m, entry, of, &left);
+        if (status || !left) return status;
+        status = rt__cuda_gather(m, entry, variant, of, &num);
+        if (!status) status = rt__cuda_compile(m, entry, variant, num);
+        if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
+        if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
+        if (!status) status = rt__cuda_load_all(m, entry, variant, num);
+        if (status) return status;
+    }
+}
+
 static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                           uint32_t *of) {
     ind_context *c = m->context;
@@ -5311,7 +5379,8 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;
     start = ind__now_ms();
-    for (uint32_t i = 0; i < num && !status; i++) status = rt__cuda_load_or_compile(m, entry[i], variant[i]);
+    status = rt__cuda_load_all(m, entry, variant, num);
+    if (!status) status = rt__cuda_replace_crowded(m, entry, variant, of);
     if (!status) status = rt__cuda_prepare_steps(m, entry, of);
     m->desc.stats.load_ms = ind__now_ms() - start;
     rt__cuda_leave(r);
@@ -5359,15 +5428,19 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
     return status;
 }
 
-/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it. */
+/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it; of those
+   whose clusters, if they need any, have a place. */
 static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+        int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
-        if (status || (best && local >= least)) continue;
+        if (!status && x->plan->cluster > 1)
+            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
+        if (status || !places || (best && local >= least)) continue;
         best = x;
         best_function = function;
         least = local;
@@ -5731,12 +5804,10 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
 
 /* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
-    rt__exec_variant x = {.plan = v};
-    int64_t lo;
-    ind_expr_bounds(v->shared_bytes, &lo, &x.most_shared);
-    ind_status status = rt__cuda_ask_shared(m, &x, function);
-    if (status || !rt__stays_in_clusters(v)) return status;
-    status = rt__cuda_fit_resident(m, &x, function);
+    rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
+    ind_status status =
+        v->cluster > 1 ? rt__cuda_fit_resident(m, &x, function) : rt__cuda_ask_shared(m, x.most_shared, function);
+    if (!rt__stays_in_clusters(v)) return status;
     v->resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;

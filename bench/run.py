@@ -2,6 +2,7 @@
 
     run.py [NAME...]              the table, or those workloads whose name holds one of NAME
     run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
+    run.py --norms [NAME...]      normalisations over more than the last dimension
     run.py --batch [FAMILY...]    rows of 4096 over their number
     run.py --small                1 to 64 rows of 4096, beside an empty kernel
     run.py --tune [NAME...]       ours as it is chosen beside ours as ind_tune finds it, and what that tried
@@ -249,6 +250,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--norms", action="store_true")
     parser.add_argument("--batch", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
@@ -271,8 +273,9 @@ def main():
         return run_tune(compiler, args.names)
     if args.small:
         return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", modes, SMALL_CALLS)
-    chosen = [({}, w) for w in workloads.WORKLOADS if not args.names or any(a in w.name for a in args.names)]
-    return run(compiler, chosen, "bench.json", modes)
+    every = workloads.norms() if args.norms else workloads.WORKLOADS
+    chosen = [({}, w) for w in every if not args.names or any(a in w.name for a in args.names)]
+    return run(compiler, chosen, "norms.json" if args.norms else "bench.json", modes)
 
 
 if __name__ == "__main__":

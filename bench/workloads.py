@@ -4,6 +4,7 @@
 """
 
 import dataclasses
+import math
 from typing import Callable
 
 import torch
@@ -234,6 +235,45 @@ def over_lengths(families, dtypes, lengths):
 
 def over_batch(families, dtypes):
     return [point(f, t, n, MODEL_WIDTH) for f in families for t in dtypes for n in BATCHES]
+
+
+# ---- normalisations over more than the last dimension: what is reduced lies in one piece, or in one for each sample
+
+
+def over_channels(name, line, forward, shape, dtype):
+    n, c, hw = shape[0], shape[1], math.prod(shape[2:])
+    sizes, t = ", ".join(map(str, shape)), DTYPES[dtype]
+    text = graph(name.split()[0], [f"input x : {dtype}[{sizes}]", f"const w : {dtype}[{c}]", f"const b : {dtype}[{c}]", line, "output out"])
+    return Workload(f"{name} {dtype} {'x'.join(map(str, shape))}", text, forward,
+                    lambda: {"x": randn(*shape, dtype=t), **{k: randn(c, dtype=t) for k in "wb"}}, [], 2 * t.itemsize * (n * c * hw + c))
+
+
+def batch_norm(shape, dtype):
+    return over_channels("batch_norm", "out = batch_norm(x, w, b, training=true)", lambda x, w, b: F.batch_norm(x, None, None, w, b, True), shape, dtype)
+
+
+def instance_norm(shape, dtype):
+    return over_channels("instance_norm", "out = instance_norm(x, w, b)", lambda x, w, b: F.instance_norm(x, None, None, w, b), shape, dtype)
+
+
+def group_norm(groups, shape, dtype):
+    return over_channels(f"group_norm {groups}", f"out = group_norm(x, {groups}, w, b)", lambda x, w, b: F.group_norm(x, groups, w, b), shape, dtype)
+
+
+def unit_norm(n):
+    text = graph("unit_norm", [f"input x : f32[{n}]", "s = mul(x, x)", "t = sum(s)", "r = rsqrt(t)", "out = mul(x, r)", "output out"])
+    return Workload(f"x / norm(x) f32 {n >> 20} Mi", text, lambda x: x * (x * x).sum().rsqrt(), lambda: {"x": randn(n)}, [], 8 * n)
+
+
+def norms():
+    """By what is normalised together: a channel of a sample, some channels of it, a channel of all samples, everything."""
+    for dtype in ("f32", "bf16"):
+        shape = (32, 256, 64, 64)
+        yield from (instance_norm(shape, dtype), group_norm(32, shape, dtype), group_norm(4, shape, dtype), batch_norm(shape, dtype))
+        for shape in ((256, 64, 56, 56), (32, 64, 112, 112), (256, 256, 14, 14), (256, 2048, 7, 7)):
+            yield batch_norm(shape, dtype)
+    yield unit_norm(8 << 20)
+    yield unit_norm(64 << 20)
 
 
 def small():

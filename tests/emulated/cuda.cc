@@ -17,15 +17,16 @@
  * fail. IND_EMULATION_ASYNC   0: run each operation when it is issued IND_EMULATION_ORDER   forward | reverse | random:
  * order of threads and blocks; a race shows as results that differ IND_EMULATION_POISON  the byte that fresh device and
  * shared memory is filled with IND_EMULATION_MEMORY  device memory in bytes, default 8 GiB IND_EMULATION_CC compute
- * capability, default 9.0 IND_EMULATION_SMS  multiprocessors, default 132 IND_EMULATION_QUIET   1: no message on stderr when a kernel fails IND_EMULATION_CACHE   where
- * images are written whose file is gone, default /tmp
+ * capability, default 9.0 IND_EMULATION_SMS  multiprocessors, default 132 IND_EMULATION_CLUSTERS  clusters that
+ * the device has a place for at a time; without it, it knows none IND_EMULATION_QUIET   1: no message on stderr when a
+ * kernel fails IND_EMULATION_CACHE   where images are written whose file is gone, default /tmp
  *
  * Sanitizers: kernels compiled with AddressSanitizer (nvrtc.cc says when) need its run time to be the first library of
  * the process: a program built with -fsanitize=address has it; for others, such as Python, LD_PRELOAD="$(c++
  * -print-file-name=libasan.so)" and ASAN_OPTIONS=detect_leaks=0. This library itself needs none and works in both.
  *
  * Not emulated: textures, peer and managed memory, cuModuleGetGlobal, PTX and fat binaries as images, cooperative
- * grids, clusters, memory nodes in graphs.
+ * grids, clusters along y and z, memory nodes in graphs.
  *
  * >>types >>state >>entry >>device >>context >>memory >>copies >>streams >>events >>graphs >>modules >>launch >>errors
  * >>controls
@@ -449,8 +450,7 @@ const attribute device_attributes[] = {
     {11, 2147483647}, {12, 65536},   /* MAX_REGISTERS_PER_BLOCK */
     {13, 1980000},                   /* CLOCK_RATE, kHz */
     {14, 512},                       /* TEXTURE_ALIGNMENT */
-    {15, 1},
-    {19, 1},                         /* CAN_MAP_HOST_MEMORY */
+    {15, 1},          {19, 1},       /* CAN_MAP_HOST_MEMORY */
     {31, 1},                         /* CONCURRENT_KERNELS */
     {32, 1},                         /* ECC_ENABLED */
     {33, 1},          {36, 3201000}, /* MEMORY_CLOCK_RATE, kHz */
@@ -476,12 +476,19 @@ int compute_capability(bool minor) {
     return dot == std::string::npos ? (minor ? 0 : atoi(text.c_str())) : atoi(text.c_str() + (minor ? dot + 1 : 0));
 }
 
+bool knows_clusters() {
+    return !environment("IND_EMULATION_CLUSTERS", "").empty();
+}
+
 int device_attribute(int number) {
     if (number == 75 || number == 76) {
         return compute_capability(number == 76);
     }
     if (number == 16) {
         return atoi(environment("IND_EMULATION_SMS", "132").c_str());
+    }
+    if (number == 120) { /* CLUSTER_LAUNCH */
+        return knows_clusters();
     }
     for (const attribute &a : device_attributes) {
         if (a.number == number) {
@@ -1454,7 +1461,8 @@ API cuFuncSetAttribute(void *handle, int attribute, int value) {
         f->max_dynamic_shared = value;
         return SUCCESS;
     }
-    return attribute == 9 ? SUCCESS : INVALID_VALUE; /* PREFERRED_SHARED_MEMORY_CARVEOUT */
+    /* PREFERRED_SHARED_MEMORY_CARVEOUT, NON_PORTABLE_CLUSTER_SIZE_ALLOWED */
+    return attribute == 9 || attribute == 14 ? SUCCESS : INVALID_VALUE;
 }
 
 API cuFuncGetAttribute(int *value, int attribute, void *handle) {
@@ -1495,6 +1503,14 @@ API cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *handle, int b
     return SUCCESS;
 }
 
+API cuOccupancyMaxActiveClusters(int *clusters, void *handle, const void *) {
+    ENTER(NEEDS_CONTEXT);
+    REQUIRE(live<function>(handle), INVALID_HANDLE);
+    REQUIRE(clusters, INVALID_VALUE);
+    *clusters = atoi(environment("IND_EMULATION_CLUSTERS", "0").c_str());
+    return SUCCESS;
+}
+
 /* ---- >>launch ---------------------------------------------------------------------------------------------------- */
 
 namespace {
@@ -1519,6 +1535,8 @@ result check_dimensions(const function *f, const dimensions &d) {
     unsigned long long threads = (unsigned long long)d.block[0] * d.block[1] * d.block[2];
     REQUIRE(threads <= 1024, INVALID_VALUE);
     REQUIRE(threads <= f->kernel->max_threads, LAUNCH_OUT_OF_RESOURCES);
+    REQUIRE(f->kernel->cluster == 1 || knows_clusters(), INVALID_VALUE);
+    REQUIRE(d.grid[0] % f->kernel->cluster == 0, INVALID_VALUE);
     REQUIRE(f->static_shared <= (unsigned)MAX_SHARED, INVALID_VALUE);
     REQUIRE(d.shared <= (unsigned)std::max(f->max_dynamic_shared, 0), INVALID_VALUE);
     return SUCCESS;

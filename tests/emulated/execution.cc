@@ -1,6 +1,6 @@
 /*
- * Execution of one block: its threads are fibres on one operating-system thread, which switch only where the CUDA model
- * makes threads wait.
+ * Execution of one block, or of the blocks of a cluster in turn: its threads are fibres on one operating-system thread,
+ * which switch only where the CUDA model makes threads wait.
  *
  * Between two waits a thread is plain native code. A fibre is a stack that runs threads one after another: a thread
  * that never waits costs a function call and no switch, so a pointwise kernel runs on a single stack. A thread that
@@ -9,7 +9,7 @@
  * Sanitizers: AddressSanitizer is told of each switch when it is in the process (weak symbols: this file needs no
  * sanitizer itself).
  *
- * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>block
+ * >>fibre >>scheduler >>barrier >>warp >>matrix >>copy >>block >>cluster
  */
 #include "execution.h"
 
@@ -20,6 +20,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -208,7 +209,7 @@ struct async_copy {
     int bytes;
 };
 
-enum place { UNSTARTED, RUNNING, READY, AT_BARRIER, AT_WARP, EXITED };
+enum place { UNSTARTED, RUNNING, READY, AT_BARRIER, AT_WARP, AT_CLUSTER, EXITED };
 
 struct thread {
     thread_state state;
@@ -221,13 +222,38 @@ struct thread {
     std::vector<async_copy> copies; /* oldest first */
     std::vector<size_t> groups;     /* number of copies in each committed group, oldest first */
     size_t open_copies;             /* copies after the last commit */
+    size_t awaited;                 /* AT_CLUSTER: the barrier, 0: the arrival of all threads of the cluster */
+    int awaited_phase;
 };
 
 struct warp {
     unsigned waiting, exited;
 };
 
-thread threads[MAX_THREADS];
+/* A barrier of transactions (mbarrier): what is left until its phase is complete. */
+struct transactions {
+    int phase, arrivals;
+    long bytes;
+};
+
+/* A block, while another one of its cluster is run. Its barriers go by their place in shared memory. */
+struct block {
+    std::vector<thread> threads = std::vector<thread>(MAX_THREADS);
+    warp warps[MAX_WARPS];
+    unsigned started, exited, at_barrier;
+    int barrier_line;
+    index3 index;
+    unsigned char *dynamic_memory;
+    std::vector<thread *> ready;
+    size_t ready_head;
+    std::vector<unsigned char> shared;
+    std::map<size_t, transactions> barriers;
+};
+
+std::vector<block> &blocks = *new std::vector<block>; /* of the cluster */
+unsigned block_now;                                   /* the one of them that is run */
+unsigned cluster_arrivals;
+thread *threads; /* the same block's, like all that follows */
 warp warps[MAX_WARPS];
 const launch *now_running;
 thread *current;
@@ -808,11 +834,12 @@ void begin_block() {
 
 /* Nothing can run and some threads have not exited: says who waits where. */
 void describe_stuck() {
-    unsigned barrier = 0, collective = 0;
+    unsigned barrier = 0, collective = 0, others = 0;
     const thread *at_collective = nullptr;
     for (unsigned i = 0; i < thread_count; i++) {
         barrier += threads[i].where == AT_BARRIER;
         collective += threads[i].where == AT_WARP;
+        others += threads[i].where == AT_CLUSTER;
         at_collective = threads[i].where == AT_WARP && !at_collective ? &threads[i] : at_collective;
     }
     char text[400];
@@ -824,6 +851,10 @@ void describe_stuck() {
                  "%u wait at a barrier, %u of %u have exited",
                  collective, t.x, t.y, t.z, block_index.x, block_index.y, block_index.z, at_collective->line,
                  at_collective->op->mask, barrier, exited, thread_count);
+    } else if (others) {
+        snprintf(text, sizeof text,
+                 "%u threads of block (%u,%u,%u) wait for other blocks of the cluster, which send nothing more", others,
+                 block_index.x, block_index.y, block_index.z);
     } else {
         snprintf(text, sizeof text,
                  "barrier divergence: %u of %u threads of block (%u,%u,%u) wait at line %d while %u have exited",
@@ -840,14 +871,228 @@ void abandon_block() {
     }
 }
 
-bool run_block() {
-    begin_block();
+/* Runs the block until no thread of it can go on. */
+void run_ready() {
     running = &caller;
-    switch_to(take_idle());
-    if (failure.empty() && exited != thread_count) {
-        describe_stuck();
+    if (thread *t = take_ready()) {
+        switch_to(t->on);
+    } else if (started < thread_count) {
+        switch_to(take_idle());
     }
-    if (!failure.empty()) {
+}
+
+/* ---- >>cluster: one block runs until all of its threads wait, then the next. All shared memory that is static is that
+ * of the block that runs; what others have in theirs is kept meanwhile. */
+
+/* Past the sanitizer, as fill_garbage. */
+void copy_bytes(unsigned char *to, const unsigned char *from, size_t count) {
+#if defined(__x86_64__)
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+#else
+    for (size_t i = 0; i < count; i++) {
+        ((volatile unsigned char *)to)[i] = ((const volatile unsigned char *)from)[i];
+    }
+#endif
+}
+
+void swap_block(block &b) {
+    std::swap(warps, b.warps);
+    std::swap(started, b.started);
+    std::swap(exited, b.exited);
+    std::swap(at_barrier, b.at_barrier);
+    std::swap(barrier_line, b.barrier_line);
+    std::swap(block_index, b.index);
+    std::swap(dynamic_memory, b.dynamic_memory);
+    std::swap(ready, b.ready);
+    std::swap(ready_head, b.ready_head);
+}
+
+void leave_block() {
+    const ind_emulation::module *m = now_running->module;
+    block &b = blocks[block_now];
+    if (blocks.size() > 1 && m->shared_begin) {
+        b.shared.resize((size_t)(m->shared_end - m->shared_begin));
+        copy_bytes(b.shared.data(), m->shared_begin, b.shared.size());
+    }
+    swap_block(b);
+}
+
+void enter_block(unsigned number) {
+    block &b = blocks[number];
+    block_now = number;
+    threads = b.threads.data();
+    swap_block(b);
+    if (!b.shared.empty()) {
+        copy_bytes(now_running->module->shared_begin, b.shared.data(), b.shared.size());
+    }
+}
+
+/* The place of an address in the static shared memory, from 1. */
+size_t shared_place(const void *p, int line) {
+    if (!rt_is_shared(p, 4) || static_cast<const unsigned char *>(p) < now_running->module->shared_begin ||
+        static_cast<const unsigned char *>(p) >= now_running->module->shared_end) {
+        fail(line, "clusters: an address is not in static shared memory");
+    }
+    return (size_t)(static_cast<const unsigned char *>(p) - now_running->module->shared_begin) + 1;
+}
+
+transactions *find_barrier(unsigned number, size_t place, int line) {
+    std::map<size_t, transactions> &all = blocks[number].barriers;
+    auto found = all.find(place);
+    if (found == all.end()) {
+        fail(line, "clusters: block %u has not made the barrier yet", number);
+    }
+    return &found->second;
+}
+
+void settle_barrier(transactions *t) {
+    if (t->arrivals == 0 && t->bytes == 0) {
+        *t = transactions{t->phase ^ 1, 1, 0};
+    }
+}
+
+void rt_cluster_barrier(void *barrier) {
+    blocks[block_now].barriers[shared_place(barrier, 0)] = transactions{0, 1, 0};
+}
+
+void rt_cluster_arrive() {
+    cluster_arrivals++;
+}
+
+/* Is what the thread waits for there? */
+bool has_come(const thread *t) {
+    if (!t->awaited) {
+        return cluster_arrivals >= thread_count * blocks.size();
+    }
+    return find_barrier(block_now, t->awaited, t->line)->phase != t->awaited_phase;
+}
+
+void await(size_t what, int phase, int line) {
+    current->awaited = what;
+    current->awaited_phase = phase;
+    current->line = line;
+    if (!has_come(current)) {
+        wait_as(AT_CLUSTER, line);
+    }
+}
+
+void rt_cluster_arrived(int line) {
+    await(0, 0, line);
+}
+
+void rt_cluster_send(void *at, void *barrier, int number, const void *data, int bytes, int line) {
+    if (number < 0 || (size_t)number >= blocks.size()) {
+        fail(line, "clusters: block %d of %d", number, (int)blocks.size());
+    }
+    size_t place = shared_place(at, line) - 1;
+    transactions *t = find_barrier((unsigned)number, shared_place(barrier, line), line);
+    if ((unsigned)number == block_now) {
+        copy_bytes(static_cast<unsigned char *>(at), static_cast<const unsigned char *>(data), (size_t)bytes);
+    } else if (blocks[(unsigned)number].exited == thread_count) {
+        fail(line, "clusters: block %d has exited", number);
+    } else {
+        memcpy(blocks[(unsigned)number].shared.data() + place, data, (size_t)bytes);
+    }
+    t->bytes -= bytes;
+    settle_barrier(t);
+}
+
+void rt_cluster_expect(void *barrier, int bytes, int line) {
+    transactions *t = find_barrier(block_now, shared_place(barrier, line), line);
+    if (t->arrivals == 0) {
+        fail(line, "clusters: a second thread comes to the barrier");
+    }
+    t->bytes += bytes;
+    t->arrivals--;
+    settle_barrier(t);
+}
+
+void rt_cluster_wait(void *barrier, int phase, int line) {
+    await(shared_place(barrier, line), phase, line);
+}
+
+/* Lets the threads of the block go on for which what they wait for has come. */
+bool wake_threads() {
+    bool any = false;
+    for (unsigned i = 0; i < thread_count; i++) {
+        thread *t = &threads[order[i]];
+        if (t->where == AT_CLUSTER && has_come(t)) {
+            make_ready(t);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Gives the block its turn; false if none of its threads could go on. */
+bool take_turn(unsigned number) {
+    bool any = false;
+    enter_block(number);
+    while (failure.empty() && exited < thread_count && (wake_threads() || started < thread_count)) {
+        run_ready();
+        any = true;
+    }
+    leave_block();
+    return any;
+}
+
+/* The first block that has threads left; as many as there are: none has. */
+unsigned first_alive() {
+    unsigned i = 0;
+    while (i < blocks.size() && blocks[i].exited == thread_count) {
+        i++;
+    }
+    return i;
+}
+
+/* The dynamic memory of each block is of exactly the requested size, so that the sanitizer sees an overrun by one byte.
+ */
+bool begin_cluster(unsigned count) {
+    blocks.resize(count);
+    for (block &b : blocks) {
+        void *memory = nullptr;
+        if (posix_memalign(&memory, 128, now_running->dynamic_shared ? now_running->dynamic_shared : 1) != 0) {
+            failure = "no memory for dynamic shared memory";
+            return false;
+        }
+        b.dynamic_memory = static_cast<unsigned char *>(memory);
+    }
+    return true;
+}
+
+void end_cluster() {
+    for (block &b : blocks) {
+        free(b.dynamic_memory);
+        b.dynamic_memory = nullptr;
+    }
+}
+
+bool run_cluster(uint64_t first, launch_order wanted) {
+    const index3 &g = now_running->grid;
+    const unsigned count = (unsigned)blocks.size();
+    cluster_arrivals = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t at = first + i;
+        blocks[i].shared.clear(); /* of another cluster, or kernel */
+        blocks[i].barriers.clear();
+        enter_block(i);
+        block_index = index3{(unsigned)(at % g.x), (unsigned)(at / g.x % g.y), (unsigned)(at / g.x / g.y)};
+        begin_block();
+        leave_block();
+    }
+    while (failure.empty() && first_alive() < count) {
+        bool any = false;
+        for (unsigned i = 0; i < count && failure.empty(); i++) {
+            any |= take_turn(wanted == FORWARD ? i : count - 1 - i);
+        }
+        if (!any && failure.empty()) {
+            enter_block(first_alive());
+            describe_stuck();
+            leave_block();
+        }
+    }
+    for (unsigned i = 0; i < count && !failure.empty(); i++) {
+        threads = blocks[i].threads.data();
         abandon_block();
     }
     return failure.empty();
@@ -855,14 +1100,12 @@ bool run_block() {
 
 bool run_blocks(launch_order wanted) {
     const index3 &g = now_running->grid;
-    uint64_t total = (uint64_t)g.x * g.y * g.z;
-    for (uint64_t i = 0; i < total; i++) {
-        uint64_t block = wanted == FORWARD ? i : total - 1 - i;
-        block_index = index3{(unsigned)(block % g.x), (unsigned)(block / g.x % g.y), (unsigned)(block / g.x / g.y)};
+    const uint64_t total = (uint64_t)g.x * g.y * g.z, count = blocks.size();
+    for (uint64_t i = 0; i < total; i += count) {
         if (wanted == RANDOM) {
             choose_order(wanted);
         }
-        if (!run_block()) {
+        if (!run_cluster(wanted == FORWARD ? i : total - count - i, wanted)) {
             return false;
         }
     }
@@ -876,21 +1119,14 @@ bool sanitized() {
 }
 
 bool run_launch(const launch &what, std::string &error) {
-    void *memory = nullptr;
     launch_order wanted = wanted_order();
     now_running = &what;
     thread_count = what.block.x * what.block.y * what.block.z;
     failure.clear();
     choose_order(wanted);
-    /* Of exactly the requested size, so that the sanitizer sees an overrun by one byte. */
-    if (posix_memalign(&memory, 128, what.dynamic_shared ? what.dynamic_shared : 1) != 0) {
-        error = "no memory for dynamic shared memory";
-        return false;
-    }
-    dynamic_memory = static_cast<unsigned char *>(memory);
     dependency_waits = 0;
-    bool ok = run_blocks(wanted);
-    free(memory);
+    bool ok = begin_cluster(what.kernel->cluster) && run_blocks(wanted);
+    end_cluster();
     if (ok && what.dependent && dependency_waits != (uint64_t)thread_count * what.grid.x * what.grid.y * what.grid.z) {
         failure = "launched before the kernel before it is done, and not every thread waits for that once";
         ok = false;
@@ -901,9 +1137,27 @@ bool run_launch(const launch &what, std::string &error) {
     return ok;
 }
 
-const runtime runtime_table = {rt_barrier,         rt_syncwarp,      rt_shuffle,   rt_vote,  rt_match,
-                               rt_reduce,          rt_lane,          rt_ldmatrix,  rt_mma,   rt_cp_async,
-                               rt_cp_async_commit, rt_cp_async_wait, rt_is_shared, rt_pause, rt_fault,
-                               rt_dependency_wait};
+const runtime runtime_table = {rt_barrier,
+                               rt_syncwarp,
+                               rt_shuffle,
+                               rt_vote,
+                               rt_match,
+                               rt_reduce,
+                               rt_lane,
+                               rt_ldmatrix,
+                               rt_mma,
+                               rt_cp_async,
+                               rt_cp_async_commit,
+                               rt_cp_async_wait,
+                               rt_is_shared,
+                               rt_pause,
+                               rt_fault,
+                               rt_dependency_wait,
+                               rt_cluster_barrier,
+                               rt_cluster_arrive,
+                               rt_cluster_arrived,
+                               rt_cluster_send,
+                               rt_cluster_expect,
+                               rt_cluster_wait};
 
 } // namespace emulation

@@ -882,6 +882,26 @@ template <int N> IND_EMULATION_FN void ind_cp_async_wait() {
     ind_emulation::rt->cp_async_wait(N);
 }
 
+IND_EMULATION_FN void ind_cluster_begin(unsigned long long *barrier, int count) {
+    for (int i = 0; threadIdx.x == 0 && i < count; i++) {
+        ind_emulation::rt->cluster_barrier(barrier + i);
+    }
+    ind_emulation::rt->cluster_arrive();
+}
+IND_EMULATION_FN void ind_cluster_begun(IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_arrived(line);
+}
+template <class S>
+IND_EMULATION_FN void ind_cluster_send(S *at, unsigned long long *barrier, int block, const S &s, IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_send(at, barrier, block, &s, (int)(sizeof(S) / 4 * 4), line);
+}
+IND_EMULATION_FN void ind_cluster_expect(unsigned long long *barrier, int bytes, IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_expect(barrier, bytes, line);
+}
+IND_EMULATION_FN void ind_cluster_wait(unsigned long long *barrier, int phase, IND_EMULATION_LINE) {
+    ind_emulation::rt->cluster_wait(barrier, phase, line);
+}
+
 /* wgmma at once: each thread computes its own part of the 64 rows from m on from the tiles in shared memory, which lie
  * in panels of up to 64 columns, the 16-byte chunks of a panel's rows exchanged as by the swizzle of 128 or 64 bytes.
  */
@@ -944,8 +964,9 @@ template <class... A, int... I> IND_EMULATION_FN void call(void (*function)(A...
 template <class... A> IND_EMULATION_FN void call(void (*function)(A...), void **arguments) {
     call(function, arguments, typename make_indices<sizeof...(A)>::type());
 }
-template <class... A> constexpr kernel describe(void (*)(A...), void (*caller)(void **), unsigned max_threads) {
-    return kernel{caller, parameters_of<A...>::list, (unsigned)sizeof...(A), max_threads};
+template <class... A>
+constexpr kernel describe(void (*)(A...), void (*caller)(void **), unsigned max_threads, unsigned cluster) {
+    return kernel{caller, parameters_of<A...>::list, (unsigned)sizeof...(A), max_threads, cluster};
 }
 
 } // namespace ind_emulation
@@ -956,11 +977,11 @@ IND_EMULATION_EXPORT const ind_emulation::module ind_emulation_module;
 const ind_emulation::module ind_emulation_module = {IND_EMULATION_ABI, &ind_emulation::rt, &ind_emulation::now,
                                                     __start_ind_shared, __stop_ind_shared};
 
-#define IND_EMULATION_KERNEL(name, max_threads)                                                                        \
+#define IND_EMULATION_KERNEL(name, max_threads, cluster)                                                               \
     static void name##__call(void **arguments) {                                                                       \
         ind_emulation::call(&name, arguments);                                                                         \
     }                                                                                                                  \
     IND_EMULATION_EXPORT const ind_emulation::kernel name##__kernel;                                                   \
-    const ind_emulation::kernel name##__kernel = ind_emulation::describe(&name, name##__call, max_threads);
+    const ind_emulation::kernel name##__kernel = ind_emulation::describe(&name, name##__call, max_threads, cluster);
 
 #endif

@@ -9,7 +9,7 @@
 #ifndef IND_EMULATION_ABI_H
 #define IND_EMULATION_ABI_H
 
-#define IND_EMULATION_ABI 2
+#define IND_EMULATION_ABI 3
 
 namespace ind_emulation {
 
@@ -48,6 +48,14 @@ struct runtime {
     void (*pause)(void);                          /* lets other threads of the block run: spin loops */
     void (*fault)(const char *message, int line); /* ends the launch with an error; does not return */
     void (*dependency_wait)(void);                /* of a launch that may begin before the one before it is done */
+    /* Clusters: a barrier in shared memory completes a phase once one thread has come to it and all bytes that this
+     * thread expects have, which other blocks send. */
+    void (*cluster_barrier)(void *barrier); /* makes one */
+    void (*cluster_arrive)(void);
+    void (*cluster_arrived)(int line); /* waits until every thread of the cluster has */
+    void (*cluster_send)(void *at, void *barrier, int block, const void *data, int bytes, int line);
+    void (*cluster_expect)(void *barrier, int bytes, int line);
+    void (*cluster_wait)(void *barrier, int phase, int line);
 };
 
 struct parameter {
@@ -60,6 +68,7 @@ struct kernel {
     const parameter *parameters;
     unsigned parameter_count;
     unsigned max_threads; /* __launch_bounds__, or 1024 */
+    unsigned cluster;     /* the first of __cluster_dims__, or 1 */
 };
 
 /* Exported as ind_emulation_module. [shared_begin, shared_end) holds the static __shared__ variables. */

@@ -151,12 +151,14 @@ size_t after_parentheses(const std::vector<token> &t, size_t at) {
 }
 
 struct kernel_found {
-    std::string name, max_threads;
+    std::string name, max_threads, cluster;
 };
 
-/* After __global__: the name before the parameter list, and the first argument of __launch_bounds__. */
+/* After __global__: the name before the parameter list, and the first arguments of __launch_bounds__ and
+ * __cluster_dims__. */
 bool read_kernel(const std::string &s, const std::vector<token> &t, size_t at, kernel_found &out) {
     out.max_threads = "1024";
+    out.cluster = "1";
     while (at + 1 < t.size() && is_name(t[at])) {
         if (t[at + 1].text != "(") {
             at++;
@@ -167,12 +169,13 @@ bool read_kernel(const std::string &s, const std::vector<token> &t, size_t at, k
             out.name = t[at].text;
             return true;
         }
-        if (t[at].text == "__launch_bounds__") {
+        if (t[at].text == "__launch_bounds__" || t[at].text == "__cluster_dims__") {
             size_t end = at + 2;
             while (end < after - 1 && t[end].text != ",") {
                 end = t[end].text == "(" ? after_parentheses(t, end) : end + 1;
             }
-            out.max_threads = s.substr(t[at + 2].begin, t[end].begin - t[at + 2].begin);
+            std::string &first = t[at].text == "__cluster_dims__" ? out.cluster : out.max_threads;
+            first = s.substr(t[at + 2].begin, t[end].begin - t[at + 2].begin);
         }
         at = after;
     }
@@ -273,7 +276,7 @@ std::string rewrite(const std::string &s) {
     }
     out += s.substr(copied) + "\n";
     for (const kernel_found &k : find_kernels(s, t)) {
-        out += "IND_EMULATION_KERNEL(" + k.name + ", (" + k.max_threads + "))\n";
+        out += "IND_EMULATION_KERNEL(" + k.name + ", (" + k.max_threads + "), (" + k.cluster + "))\n";
     }
     return out;
 }

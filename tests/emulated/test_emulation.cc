@@ -3,7 +3,7 @@
  * test_emulation FOLDER_OF_THE_LIBRARIES. Built twice (emulated.mk): with the sanitizers, where kernels are compiled
  * with them too, and without.
  *
- * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>sanitizer >>driver >>compiler >>faults
+ * >>harness >>compute >>warp >>matrix >>conversion >>divergence >>clusters >>sanitizer >>driver >>compiler >>faults
  */
 #include <cmath>
 #include <cstdint>
@@ -669,13 +669,11 @@ extern "C" __global__ void k(const float *x, unsigned short *h, unsigned short *
 
 /* Runs a kernel that must fail with a message that contains `words`; the context must be dead afterwards and a new one
  * fine. */
-void expect_failure(const std::string &body, const char *words, unsigned threads = 64) {
+void expect_source_failure(const std::string &source, const char *words, unsigned grid, unsigned threads) {
     {
-        kernel k(
-            "extern \"C\" __global__ void k(int *o) {\n__shared__ __align__(16) int s[64]; s[threadIdx.x % 64] = 0;\n" +
-            body + "\no[0] = s[0]; }");
-        array<int> y(64);
-        CHECK_IS(k.run(2, threads, 0, y.at), 719);
+        kernel k(source);
+        array<int> y(512);
+        CHECK_IS(k.run(grid, threads, 0, y.at), 719);
         if (!strstr(last_error(), words)) {
             printf("  message is \"%s\", should have \"%s\"\n", last_error(), words);
             failures++;
@@ -689,6 +687,13 @@ void expect_failure(const std::string &body, const char *words, unsigned threads
     array<int> y(64);
     CHECK_IS(good.run(1, 64, 0, y.at), 0);
     CHECK_IS(y.get()[63], 1);
+}
+
+void expect_failure(const std::string &body, const char *words, unsigned threads = 64) {
+    expect_source_failure(
+        "extern \"C\" __global__ void k(int *o) {\n__shared__ __align__(16) int s[64]; s[threadIdx.x % 64] = 0;\n" +
+            body + "\no[0] = s[0]; }",
+        words, 2, threads);
 }
 
 void test_divergence() {
@@ -709,6 +714,52 @@ void test_divergence() {
     expect_failure("__builtin_assume(threadIdx.x < 10);", "__builtin_assume is false");
     expect_failure("while (atomicCAS(&o[1], 7, 7) != 7) {}", "spins", 1);
     unsetenv("IND_EMULATION_QUIET");
+}
+
+/* ---- >>clusters: each block sends its number to all of its cluster, twice over the same barriers
+ * --------------------- */
+
+const char *const cluster_source = R"(
+struct number { int value; };
+extern "C" __global__ void __cluster_dims__(4, 1, 1) __launch_bounds__(64, 1) k(int *o) {
+    __shared__ number from[2][4];
+    __shared__ unsigned long long barrier[2];
+    ind_cluster_begin(barrier, 2);
+    BEGUN
+    int block = blockIdx.x % 4, sum = 0;
+    for (int turn = 0; turn < 4; turn++) {
+        number mine = {(int)blockIdx.x + turn};
+        if (threadIdx.x == 0) EXPECT
+        if (threadIdx.x < 4) ind_cluster_send(&from[turn & 1][block], &barrier[turn & 1], threadIdx.x, mine);
+        ind_cluster_wait(&barrier[turn & 1], turn >> 1 & 1);
+        for (int i = 0; i < 4; i++) sum += from[turn & 1][i].value;
+        __syncthreads(); // all have read before this block lets others send again
+    }
+    o[blockIdx.x * 64 + threadIdx.x] = sum;
+})";
+
+std::string cluster_text(const char *begun, const char *expect) {
+    return std::string("#define BEGUN ") + begun + "\n#define EXPECT " + expect + "\n" + cluster_source;
+}
+
+void test_clusters() {
+    const char *expect = "ind_cluster_expect(&barrier[turn & 1], 16);", *begun = "ind_cluster_begun();";
+    {
+        kernel k(cluster_text(begun, expect));
+        array<int> o(512);
+        CHECK(k.launch(8, 64, 0, nullptr, o.at) != 0); /* a device without clusters */
+        setenv("IND_EMULATION_CLUSTERS", "1", 1);
+        CHECK_IS(k.run(8, 64, 0, o.at), 0);
+        CHECK(k.launch(6, 64, 0, nullptr, o.at) != 0); /* no whole number of clusters */
+        std::vector<int> got = o.get();
+        for (size_t i = 0; i < 512; i++) CHECK_IS(got[i], i < 256 ? 4 * 6 + 4 * 6 : 4 * 22 + 4 * 6);
+    }
+    setenv("IND_EMULATION_QUIET", "1", 1);
+    expect_source_failure(cluster_text("", expect), "has not made the barrier yet", 4, 64);
+    expect_source_failure(cluster_text(begun, "ind_cluster_expect(&barrier[turn & 1], 20);"),
+                          "wait for other blocks of the cluster", 4, 64);
+    unsetenv("IND_EMULATION_QUIET");
+    unsetenv("IND_EMULATION_CLUSTERS");
 }
 
 /* ---- >>sanitizer ------------------------------------------------------------------------------------------------- */
@@ -1021,6 +1072,7 @@ int main(int count, char **arguments) {
     RUN(matrix_product);
     RUN(conversions);
     RUN(divergence);
+    RUN(clusters);
     RUN(sanitizer);
     RUN(deferral);
     RUN(graphs);

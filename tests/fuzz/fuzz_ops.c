@@ -1826,6 +1826,7 @@ static const struct {
     FUSION(disable_combo, 'b', "1"),
     FUSION(max_parts, 'i', "1|2|5"),
     FUSION(max_functions, 'i', "1|2|5"),
+    FUSION(row_blocks, 'i', "1|8"),
     FUSION(disable_dependent_launch, 'b', "1"),
     FUSION(disable_finish, 'b', "1"),
 };

@@ -73,6 +73,24 @@ GRAPHS = {
   i = argmax(z, dim=1)
   output l, n, r, i
 }""",
+    "rows_of_channels": """graph rows_of_channels {
+  size B in [1, 4096] hint 64
+  input x : f32[B, 8, 10240]
+  input w : f32[8]
+  input c : bf16[4, B, 81920]
+  input v : bf16[B]
+  g = group_norm(x, 2, w)
+  n = batch_norm(c, v, training=true)
+  output g, n
+}""",
+    "rows_walked_together": """graph rows_walked_together {
+  size B in [1, 4096] hint 64
+  input x : f32[B, 500003]
+  input c : bf16[4, B, 501760]
+  l = log_softmax(x, dim=-1)
+  n = batch_norm(c, training=true)
+  output l, n
+}""",
     "short_rows": """graph short_rows {
   size B in [1, 2147483647] hint 1000000
   input x : f32[B, 12]
@@ -365,7 +383,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

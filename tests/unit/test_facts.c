@@ -536,9 +536,39 @@ static void test_in_force(void) {
     ind_context_destroy(other);
 }
 
+/* Answers, hints and loop indices are remembered: each is asked for twice, and for what differs in one thing. */
+static void test_remembered(void) {
+    ind_facts *f;
+    ind_expr a = parse("s0 * t0"), b = parse("s1 * t0");
+    if (ind_facts_create(ctx, &f)) return;
+    for (int twice = 0; twice < 2; twice++) {
+        CHECK(!ind_known_le(a, b) && !ind_known_lt(a, b), "nothing says so");
+        CHECK(ind_known_le(a, a) && !ind_known_lt(a, a), "equal ones");
+        CHECK(ind_hint(a) == 9 && ind_hint(b) == 12, "hints %lld, %lld", (long long)ind_hint(a),
+              (long long)ind_hint(b));
+        CHECK(ind_hint(parse("s0 * -4294967296")) == -3 * ((int64_t)1 << 32), "a hint of more than 32 bits");
+    }
+    ind_facts_enter(ctx, f);
+    CHECK(!ind_known_le(a, b), "no fact yet");
+    CHECK(!ind_facts_assume(f, parse("s0 <= s1")), "%s", ind_error(ctx));
+    for (int twice = 0; twice < 2; twice++)
+        CHECK(ind_known_le(a, b) && !ind_known_lt(a, b) && !ind_known_le(b, a), "at most, not less");
+    CHECK(!ind_facts_assume(f, parse("s0 < s1")), "%s", ind_error(ctx));
+    CHECK(ind_known_lt(a, b), "less, as the set now says");
+    ind_facts_enter(ctx, NULL);
+    CHECK(!ind_known_le(a, b) && !ind_known_lt(a, b), "nothing says so any more");
+    ind_facts_destroy(f);
+    ind_expr i1 = ind__index_symbol(ctx, 'i', 1, a);
+    CHECK(ind_expr_same(i1, ind__index_symbol(ctx, 'i', 1, a)), "the same loop");
+    CHECK(!ind_expr_same(i1, ind__index_symbol(ctx, 'r', 1, a)), "another prefix");
+    CHECK(!ind_expr_same(i1, ind__index_symbol(ctx, 'i', 2, a)), "another number");
+    CHECK(!ind_expr_same(i1, ind__index_symbol(ctx, 'i', 1, b)), "another extent");
+}
+
 int main(int argc, char **argv) {
     if (ind_context_create(NULL, &ctx)) return 1;
     test_in_force();
+    test_remembered();
     test_simplify();
     test_bounds();
     test_known();

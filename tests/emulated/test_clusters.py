@@ -1,0 +1,96 @@
+"""Rows that the blocks of a cluster share: those that wait in shared memory, and those that are walked along; in both orders of blocks
+and threads. On a device that has no place for a cluster the same kernels do without."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import BUILD, ROOT, make
+
+sys.path.insert(0, str(ROOT / "tests" / "numerics"))
+from test_numerics import Library  # noqa: E402
+
+IND_STAGE_PLAN = 4
+NOT_THERE = "in place of one with clusters of"
+# Two groups of a sample are two rows of four segments with weights of their own; a channel is a row of a segment for each sample. What
+# is walked along is longer than eight blocks can hold, and no whole number of vectors.
+GRAPH = """graph clusters {
+  size N in [1, 64] hint 64
+  size R in [1, 4096] hint 64
+  input x : f32[N, 8, 10240]
+  const w : f32[8]
+  input c : bf16[4, R, 81920]
+  input v : bf16[R]
+  input z : f32[R, 100000]
+  input o : f32[R, 500003]
+  g = group_norm(x, 2, w)
+  b = batch_norm(c, v, training=true)
+  s = softmax(z, dim=-1)
+  n = layer_norm(o, normalized_shape=[500003])
+  output g, b, s, n
+}
+"""
+N, R = 3, 3
+
+
+def to_bf16(a):
+    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def from_bf16(a):
+    return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+
+
+def normed(a, axes):
+    return (a - a.mean(axes, keepdims=True)) / np.sqrt(a.var(axes, keepdims=True) + 1e-5)
+
+
+def check(library, module):
+    random = np.random.default_rng(1)
+    x, w, z, o = (random.standard_normal(s).astype(np.float32) for s in ((N, 8, 10240), 8, (R, 100000), (R, 500003)))
+    c, v = to_bf16(2 + 3 * random.standard_normal((4, R, 81920))), to_bf16(random.standard_normal(R))
+    g, b, s, n = (np.empty_like(a) for a in (x, c, z, o))
+    bound = {"x": x, "w": w, "c": c, "v": v, "z": z, "o": o, "g": g, "b": b, "s": s, "n": n}
+    assert library.run(module, bound, {"N": N, "R": R}) == 0, library.error()
+    want = normed(x.astype(np.float64).reshape(N, 2, 4, 10240), (2, 3)).reshape(x.shape) * w[:, None]
+    assert np.abs(g - want).max() < 1e-5
+    want = normed(from_bf16(c), (0, 2)) * from_bf16(v)[:, None]
+    assert (np.abs(from_bf16(b) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
+    e = np.exp(z.astype(np.float64))
+    assert np.abs(s / (e / e.sum(-1, keepdims=True)) - 1).max() < 1e-5
+    assert np.abs(n - normed(o.astype(np.float64), -1)).max() < 1e-5
+
+
+def made_and_run(monkeypatch, places, order):
+    """The plan, after all its kernels gave the right results, on a device of 80 multiprocessors: clusters of at most eight blocks."""
+    for name in ("cuda", "nvrtc"):
+        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
+    monkeypatch.setenv("IND_EMULATION_SMS", "80")
+    monkeypatch.setenv("IND_EMULATION_CLUSTERS", str(places))
+    monkeypatch.setenv("IND_EMULATION_ORDER", order)
+    library = Library("cuda")
+    module = library.compile(GRAPH, "clusters")
+    check(library, module)
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)
+    return plan
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_clusters(device, monkeypatch, order):
+    if device != "host":
+        pytest.skip("the emulation runs with make test")
+    plan = made_and_run(monkeypatch, 2, order)
+    assert re.search("shared memory of [248] blocks", plan) and "blocks walk along each together" in plan, plan
+    assert NOT_THERE not in plan, plan
+
+
+def test_no_place_for_clusters(device, monkeypatch):
+    if device != "host":
+        pytest.skip("the emulation runs with make test")
+    plan = made_and_run(monkeypatch, 0, "forward")
+    assert plan.count(NOT_THERE) >= 4, plan
