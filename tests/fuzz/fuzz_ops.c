@@ -1830,6 +1830,7 @@ static const struct {
     FUSION(max_functions, 'i', "1|2|5"),
     FUSION(row_blocks, 'i', "1|8"),
     FUSION(disable_dependent_launch, 'b', "1"),
+    FUSION(disable_finish, 'b', "1"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];
