@@ -719,8 +719,12 @@ typedef struct ind_realise_policy {
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
     int max_reads;        /* store any value that reads more buffers than this; default 8 */
     int max_ops;          /* store any value whose body has more ops than this; default 64 */
-    bool disable_parts;   /* a concatenation is stored as a whole, never part by part by what makes the parts */
-    bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
+    int64_t look_steps;   /* scatters in a fixed order: each element looks at all points where these are so few times
+                             elements; default 2^20 */
+    int64_t list_bytes; /* sums of rows of floats find the few points that meet at a row where that moves so many bytes
+                           less; default 64 MiB, what passes in the time of the launches that it takes */
+    bool disable_parts; /* a concatenation is stored as a whole, never part by part by what makes the parts */
+    bool disable_rows;  /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -984,7 +988,9 @@ typedef struct ind__inst {
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
-#define IND__INST_RUN       8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
+#define IND__INST_CHECKED                                                                                              \
+    16                  /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
+#define IND__INST_RUN 8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -1010,6 +1016,7 @@ struct ind_ops {
     ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
     struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
+    bool checked;                 /* ind_op_indirect: an earlier loop has checked what is in memory there */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
@@ -1023,6 +1030,7 @@ bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE?
 double ind__neutral_float(ind_reduction r);
 int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
 typedef struct ind__capture { /* what a scatter would store, and where */
+    bool checked;             /* asked for: an earlier loop has checked its indices */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -10120,7 +10128,7 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
         if (!ind__ok(index[k])) return;
     if (!v.id) return;
     if (o->capture) {
-        *o->capture = (ind__capture){.set = true, .value = v, .mask = mask};
+        *o->capture = (ind__capture){.checked = o->capture->checked, .set = true, .value = v, .mask = mask};
         for (int k = 0; k < rank; k++) o->capture->index[k] = index[k];
         return;
     }
@@ -10216,6 +10224,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
         x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
+    if (o->checked) i.flags |= IND__INST_CHECKED;
     i.num_index = 2;
     ind_expr index[2] = {size, size};
     ind_value v = o->emit(o, &i, index);
@@ -10239,7 +10248,8 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
-        if (i == b->result || x->op == IND_LOOP_STORE || x->op == IND_LOOP_INDIRECT || b->call) live[i] = 1;
+        bool checks = x->op == IND_LOOP_INDIRECT && !(x->flags & IND__INST_CHECKED);
+        if (i == b->result || x->op == IND_LOOP_STORE || checks || b->call) live[i] = 1;
         if (!live[i]) continue;
         for (int k = 0; k < IND__MAX_ARGS; k++) live[x->arg[k]] = 1;
         for (uint32_t k = 0; k < x->num_index; k++) {
@@ -10297,7 +10307,10 @@ static ind_value ir__replay_all(ir__replay_state *s, const uint8_t *live) {
         if (x->op == IND_LOOP_INDIRECT) {
             ind_expr extent = ind__substitute(b->index[x->index], s->from, s->to, s->num);
             s->from[s->num] = b->index[x->index + 1];
+            const bool checked = s->o->checked;
+            s->o->checked = x->flags & IND__INST_CHECKED;
             s->to[s->num] = ind_op_indirect(s->o, (ind_value){s->map[x->arg[0]]}, extent, x->flags & IND__INST_WRAP);
+            s->o->checked = checked;
             if (!ind__ok(s->to[s->num])) return ir__no_value;
             s->num++;
             continue;
@@ -10361,6 +10374,8 @@ ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_
     if (!p->policy.max_ops_shared) p->policy.max_ops_shared = 30;
     if (!p->policy.max_reads) p->policy.max_reads = 8;
     if (!p->policy.max_ops) p->policy.max_ops = 64;
+    if (!p->policy.look_steps) p->policy.look_steps = 1 << 20;
+    if (!p->policy.list_bytes) p->policy.list_bytes = (int64_t)64 << 20;
     return IND__PUSH(c, ind__buffer, p->buffer, p->num_buffers, p->cap_buffers) ? IND_OK : ind__failed(c);
 }
 
@@ -12048,7 +12063,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
     case IND_LOOP_INDIRECT:
         ind__textf(t, " %%%u in [0, ", i->arg[0]);
         ind__text_expr(t, b->index[i->index]);
-        ind__textf(t, ")%s", i->flags & IND__INST_WRAP ? " wrap" : "");
+        ind__textf(t, ")%s%s", i->flags & IND__INST_WRAP ? " wrap" : "",
+                   i->flags & IND__INST_CHECKED ? " checked" : "");
         break;
     default:
         if (i->op == IND_LOOP_REDUCE) ind__textf(t, " %s", ind__reduction_name((ind_reduction)i->reduction));

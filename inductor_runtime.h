@@ -1723,7 +1723,7 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
-    bool aligned, dependent;
+    bool aligned, dependent, takes_next;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* dynamic shared memory, at most */
@@ -3064,6 +3064,12 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
                      kernel, (long long)blocks, d, (long long)limit[d]);
 }
 
+/* Does the launch of this step, or of none, run the next one, too? Steps are bound in order. */
+static bool rt__takes_next(const ind_instance *n, uint32_t at) {
+    const rt__exec_step *s = &n->module->executable->step[at];
+    return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
+}
+
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
     return atomic_load_explicit(&v->built, memory_order_acquire);
 }
@@ -3087,7 +3093,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind_context *c = n->module->context;
     rt__exec_step *s = &x->step[at];
     int k = 0;
-    if (!s->num_variants) { /* another step's launch runs it */
+    if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
         n->chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
@@ -5091,6 +5097,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
+    out->takes_next = v->takes_next;
     out->threads = (unsigned)v->threads;
     out->guard_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);

@@ -183,6 +183,7 @@ typedef struct ind_fusion_policy {
     int max_functions;     /* different ones in a launch, which are compiled one after another, where kernels apart are
                               compiled side by side; default 8 */
     bool disable_dependent_launch; /* no launch begins before the one before it is done */
+    bool disable_finish;           /* what is reduced of a few rows' results has a launch of its own */
     int row_blocks; /* that can keep a long row together in one kernel; default 1, or what the target of the module says
                        (ind_target.max_cluster) */
 } ind_fusion_policy;
@@ -265,6 +266,7 @@ typedef struct ind_schedule {
     uint32_t *launch; /* by kernel: the first one of its launch; its parts follow one another, none needs another */
     uint32_t num_launches;
     bool dependent_launch;   /* a launch may begin before the one before it is done, if it waits for that */
+    bool finishes;           /* a launch may run the next kernel, too, where that reduces what it finds of few rows */
     ind_combo_reason *combo; /* by kernel */
     ind_edge *edge;
     uint32_t num_edges, cap_edges;
@@ -5588,6 +5590,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     ind_status status = sched__create(f, out);
     if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
     if (!status) (*out)->dependent_launch = !f->policy.disable_dependent_launch && (*out)->num_launches > 1;
+    if (!status) (*out)->finishes = !f->policy.disable_finish;
     ind__arena_free(&f->scratch);
     if (!status && ind__verifying(c)) status = ind__schedule_verify(*out);
     if (!status) status = ind__refused_since(c, refusals);

@@ -1791,6 +1791,8 @@ static const struct {
     REALISE(max_ops_shared, 'i', "1|4|500"),
     REALISE(max_reads, 'i', "1|3|40"),
     REALISE(max_ops, 'i', "1|8|1000"),
+    REALISE(look_steps, 'l', "1|1000"),
+    REALISE(list_bytes, 'l', "-1099511627776|1|1099511627776"),
     REALISE(disable_parts, 'b', "1"),
     REALISE(disable_rows, 'b', "1"),
     FUSION(disable, 'b', "1"),
@@ -1828,6 +1830,7 @@ static const struct {
     FUSION(max_functions, 'i', "1|2|5"),
     FUSION(row_blocks, 'i', "1|8"),
     FUSION(disable_dependent_launch, 'b', "1"),
+    FUSION(disable_finish, 'b', "1"),
 };
 enum { NUM_SWITCHES = sizeof switches / sizeof *switches };
 static long switched[NUM_SWITCHES];

@@ -303,6 +303,14 @@ static void build_full_sum(program *p) {
     if (reduce_last(p, IND_REDUCE_SUM, IND_F32, x, square_fn, (value_desc){.x = {x}}, &r)) output(p, r);
 }
 
+/* Few rows, and what is reduced of what is found of each. */
+static void build_finish(program *p) {
+    ind_expr size[2] = {size_of(p, "B", 0, 1 << 20, 1, 64), n(p, 4096)};
+    ind__box *x = input(p, "x", IND_BF16, size, 2), *m, *s;
+    if (!reduce_last(p, IND_REDUCE_MAX, IND_F32, x, load_fn, (value_desc){.x = {x}}, &m)) return;
+    if (reduce_last(p, IND_REDUCE_SUM, IND_F32, m, square_fn, (value_desc){.x = {m}}, &s)) output(p, s);
+}
+
 /* Every reduction over every type that it exists for, with a length that no vector divides. */
 static void build_all_reductions(program *p) {
     static const ind_dtype dtypes[] = {IND_BOOL, IND_U8, IND_I8, IND_I16, IND_I32, IND_I64, IND_F16, IND_F32, IND_F64};
@@ -455,6 +463,7 @@ static const struct test_case {
     {"column_many", build_column_many, IND_STRATEGY_COLUMN_SPLIT, 1, 1},
     {"column_softmax", build_column_softmax, IND_STRATEGY_ROW_WARP, 8, 1},
     {"full_sum", build_full_sum, IND_STRATEGY_ROW_SPLIT, 4, 1},
+    {"finish", build_finish, IND_STRATEGY_FINISH, 8, 2},
     {"scan_warp", build_scan_warp, IND_STRATEGY_SCAN_WARP, 4, 1},
     {"scan_block", build_scan_block, IND_STRATEGY_SCAN_BLOCK, 4, 1},
     {"scan_lookback", build_scan_lookback, IND_STRATEGY_SCAN_LOOKBACK, 4, 1},
@@ -702,6 +711,28 @@ static void test_combined(void) {
     test_allocations(&t);
 }
 
+/* A launch that runs the next kernel, too, says so, and leaves it a launch of its own for other sizes. */
+static void test_finish(void) {
+    const struct test_case t = {.name = "finish", .build = build_finish};
+    ind_context *c;
+    stages s;
+    if (ind_context_create(NULL, &c)) return;
+    ind_status status = make_plan(&s, c, &t, "sm_90a");
+    CHECK(!status && s.plan->kernel[0].num_variants == 3 && s.plan->kernel[0].variant[0].takes_next, "%s",
+          ind_error(c));
+    if (!status) {
+        CHECK(!ind__plan_verify(s.plan), "%s", ind_error(c));
+        s.plan->kernel[0].variant[0].takes_next = false;
+        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "a launch that hides what it runs");
+        s.plan->kernel[0].variant[0].takes_next = true;
+        s.plan->kernel[1].num_variants = 0;
+        CHECK(ind__plan_verify(s.plan) == IND_VERIFY, "sizes for which the next kernel does not run");
+    }
+    free_stages(&s);
+    ind_context_destroy(c);
+    test_allocations(&t);
+}
+
 /* The second of two equal launches is not planned, but has the first one's plan over its own buffers: so has what is
    built in its place if the build spills. */
 static void test_copied(void) {
@@ -755,6 +786,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < NUM_CASES; i++)
         if (cases[i].kernels) test_allocations(&cases[i]);
     test_combined();
+    test_finish();
     test_copied();
     return check_summary();
 }
