@@ -1051,10 +1051,7 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "// For all threads of the block.\n"                                                                             \
       "static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {\n"                                      \
-      "    __shared__ bool last;\n"                                                                                    \
-      "    if (threadIdx.x == 0) last = turn == blocks - 1;\n"                                                         \
-      "    __syncthreads();\n"                                                                                         \
-      "    return last;\n"                                                                                             \
+      "    return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);\n"                                         \
       "}\n")                                                                                                           \
     X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN),                                                                                               \
       "// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.\n" \
