@@ -418,16 +418,6 @@ typedef struct ind__writer {
       "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
       "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
       "}\n")                                                                                                           \
-    X(VEC_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16),                                                              \
-      "// Two halves come as a word: of a word, a mask or a shift makes a bf16 a float, of a half that takes two.\n"   \
-      "template <int N> static IND_INLINE ind_vec<unsigned short, N> ind_load(const unsigned short *p) {\n"            \
-      "    if (N % 2) return *reinterpret_cast<const ind_vec<unsigned short, N> *>(p);\n"                              \
-      "    const ind_vec<unsigned, (N + 1) / 2> words = *reinterpret_cast<const ind_vec<unsigned, (N + 1) / 2> *>(p);\n" \
-      "    ind_vec<unsigned short, N> x;\n"                                                                            \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < N; i++) x.at[i] = (unsigned short)(words.at[i / 2] >> i % 2 * 16);\n"                   \
-      "    return x;\n"                                                                                                \
-      "}\n")                                                                                                           \
     X(BOUNDARY, 0,                                                                                                     \
       "// Elements from the boundary of N elements at or before p to p.\n" \
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
@@ -1053,7 +1043,7 @@ typedef struct ind__writer {
       "static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {\n"                                      \
       "    return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);\n"                                         \
       "}\n")                                                                                                           \
-    X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN),                                                                                               \
+    X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN),                                                                        \
       "// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.\n" \
       "template <class S> union ind_split_state {\n"                                                                   \
       "    unsigned part[sizeof(S) / 4];\n"                                                                            \
@@ -1135,6 +1125,13 @@ typedef struct ind__writer {
       "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
+    X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
+      "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n"                               \
+      "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n"           \
+      "    unsigned word;\n"                                                                                           \
+      "    memcpy(&word, &v.at[j / 2 * 2], 4);\n"                                                                       \
+      "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n"                                         \
+      "}\n")                                                                                                           \
     X(KEEP, IND__CG_NEEDS(IND__CG_VEC),                                                                                \
       "// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.\n" \
       "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n"                 \
@@ -2229,14 +2226,28 @@ static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
+/* The name of the vector of bf16 whose element j LOAD i is; NULL: it is something else. Half of the elements are taken
+   out of their words by one instruction then, not two (layer_norm of 65536: 17 percent fewer instructions). */
+static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
+    const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
+    if (!at || at[6] || cg__memory_dtype(w, i) != IND_BF16) return NULL;
+    return cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]);
+}
+
 static void cg__load(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
+    const char *vector = cg__vector_of_bf16(w, i);
     cg__declare(w, i);
     if (inst->arg[0]) {
         cg__value(w, inst->arg[0]);
         ind__textf(&w->code, " ? ");
     }
-    cg__from_memory(w, cg__memory_dtype(w, i), cg__element(w, i));
+    if (vector) {
+        cg__use(w, IND__CG_BF16_AT);
+        ind__textf(&w->code, "ind_bf16_at(%s, j)", vector);
+    } else {
+        cg__from_memory(w, cg__memory_dtype(w, i), cg__element(w, i));
+    }
     ind__textf(&w->code, inst->arg[0] ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
@@ -4690,9 +4701,10 @@ static const char *cg__part_of(const ind__writer *w) {
 /* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
    place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
    as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
-   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). */
+   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
+   along a row meet once a sweep, which is rare. */
 static bool cg__warps_meet(const ind__writer *w) {
-    return w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
+    return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
 static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
@@ -4769,6 +4781,11 @@ static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, " + sizeof %c%u", letter, i);
 }
 
+static void cg__emit_cluster_wait(ind__writer *w) {
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, cg__part_of(w),
+               cg__is_parted(w) ? "turn >> 1 & 1" : "0");
+}
+
 /* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
    row. No block can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
@@ -4781,39 +4798,38 @@ static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     cg__begin(w, "if (threadIdx.x < %d)", cluster);
     cg__each_state(w, s, cg__to_cluster_line);
     cg__end(w);
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, part,
-               cg__is_parted(w) ? "turn >> 1 & 1" : "0");
+    cg__emit_cluster_wait(w);
     cg__each_state(w, s, cg__from_cluster_line);
     w->join++;
 }
 
 static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
-    ind__textf(
-        &w->code,
-        "ind_cluster_send(&cluster_%c%u[turn & 1][lane / 32], &barrier[%d][turn & 1], threadIdx.x %% 32, %c%u);\n",
-        letter, i, w->join, letter, i);
+    const char *part = cg__part_of(w);
+    ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[lane / 32], &barrier[%d]%s, threadIdx.x %% 32, %c%u);\n",
+               letter, i, part, w->join, part, letter, i);
 }
 
 /* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int warps = cg__row_threads(w) / 32, lanes = warps < 32 ? warps : 32;
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u[turn & 1][threadIdx.x %% %d]);\n", letter, i,
-               warps / lanes, lanes, letter, i, lanes);
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i,
+               warps / lanes, lanes, letter, i, cg__part_of(w), lanes);
     ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
     cg__use(w, IND__CG_JOIN_SHARED);
 }
 
 /* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
 static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
+    const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
-    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d][turn & 1], %d * (0", w->join,
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
                cg__row_threads(w) / 32);
     cg__each_state(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x %% 32 < %d)", w->variant->cluster);
     cg__each_state(w, s, cg__warp_to_cluster_line);
     cg__end(w);
-    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d][turn & 1], turn >> 1 & 1);\n", w->join);
+    cg__emit_cluster_wait(w);
     cg__each_state(w, s, cg__from_warps_line);
     w->join++;
 }
@@ -9154,26 +9170,13 @@ static int cg__looped_cluster(const ind__writer *w) {
     return n;
 }
 
-/* The most threads of a block that walks along a row. Where chunks are joined, of one pass, a warp's states cost as
-   much to join as many elements, so blocks have half as many warps if there are two rows for each of the four blocks
-   that run side by side by 64 registers a thread (cross entropy of 32768 bf16: 73 % of a copy with 512 threads, 93 with
-   256). */
-static int cg__most_walking(ind__writer *w) {
-    const int64_t rows = ind_hint(cg__p_numel(w)), sms = w->target->num_sms;
-    bool chunks = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        chunks |= cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i));
-    if (rows < 2 * sms) return 1024;
-    return chunks && rows >= 8 * sms && cg__looped_sweeps(w) == 1 ? 256 : 512;
-}
-
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t length = ind_hint(cg__r_numel(w)), rows = ind_hint(cg__p_numel(w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walking(w));
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, rows < 2 * w->target->num_sms ? 1024 : 512);
     if (rows < w->target->num_sms)
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
@@ -9899,15 +9902,9 @@ static bool cg__has_pieces(const ind__pieces *set) {
     return any;
 }
 
-static bool cg__has_piece(const ind__pieces *set, int piece) {
-    return set->word[piece / 64] >> piece % 64 & 1;
-}
-
-static void cg__write_prelude(ind__text *t, ind__pieces *pieces) {
-    if (cg__has_piece(pieces, IND__CG_VEC) && cg__has_piece(pieces, IND__CG_BF16))
-        cg__add_piece(pieces, IND__CG_VEC_BF16);
+static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!cg__has_piece(pieces, i)) continue;
+        if (!(pieces->word[i / 64] >> i % 64 & 1)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }

@@ -359,6 +359,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 
 #include <errno.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
