@@ -36,6 +36,7 @@
  * garbage at the start of a block. */
 #define __shared__ static __attribute__((section("ind_shared")))
 #define NULL       __null
+#define memcpy     __builtin_memcpy
 /* An assumption that does not hold would be silent miscompilation on the device: here it is an error. */
 #define __builtin_assume(x) ((x) ? (void)0 : ::ind_emulation::rt->fault("__builtin_assume is false: " #x, __LINE__))
 #define __assume(x)         __builtin_assume(x)
