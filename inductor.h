@@ -1556,7 +1556,7 @@ typedef ind_expr ind_formula;
 typedef struct ind_variant_info {
     const char *strategy;     /* "row per warp" */
     ind_formula grid[3];      /* blocks */
-    int threads;              /* per block */
+    int threads;              /* per block, at most: rows in a range of lengths take as many as they need */
     ind_formula shared_bytes; /* dynamic shared memory */
     ind_formula guard;        /* condition on sizes; invalid: always valid */
     bool aligned;             /* pointers must be multiples of 16 bytes */
@@ -1574,7 +1574,7 @@ typedef struct ind_kernel_info {
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
     int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
-    ind_variant_info variant[6];
+    ind_variant_info variant[24];
 } ind_kernel_info;
 
 /* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches

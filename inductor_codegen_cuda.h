@@ -157,7 +157,7 @@ typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
     IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
-    IND__ASSUME_LENGTH = 4     /* rows that a block shares are of about the hinted length */
+    IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
 } ind__assume;
 
 /* How a variant is made in place of what the formulas choose; 0: as they do. */
@@ -168,7 +168,7 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
 } ind__tuning;
 
-#define IND__MAX_VARIANTS 6
+#define IND__MAX_VARIANTS 24
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
@@ -178,7 +178,9 @@ typedef struct ind__variant {
     int index_bits;    /* 32 where every offset is proven to fit, else 64 */
     int vector;        /* elements per memory access, 1: scalar */
     bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
+    int64_t from, to;  /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
     int threads;       /* per block */
+    ind_expr fitted;   /* ROW_BLOCK: those of a launch, for the row that it has, at most `threads`; invalid: all */
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
@@ -219,7 +221,7 @@ typedef struct ind__variant {
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
-    ind__variant variant[IND__MAX_VARIANTS];
+    ind__variant *variant; /* in the plan's arena */
     int num_variants;   /* 0: an opaque call, or a part of an earlier kernel's launch */
     uint32_t first;     /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
     uint32_t num_parts; /* kernels in this one's launch; 0: it is in another one's */
@@ -237,6 +239,7 @@ typedef struct ind_plan {
     uint32_t num_kernels, num_launches;
     ind_expr time_ns;   /* predicted, of all kernels */
     ind__tuning tuning; /* for the variant that is being planned */
+    int64_t from, to;   /* the elements of its rows */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
@@ -984,6 +987,15 @@ typedef struct ind__writer {
       "    S s = shared[0];\n"                                                                                         \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
+      "    return s;\n"                                                                                                \
+      "}\n")                                                                                                           \
+    X(JOIN_WARPS, 0,                                                                                                   \
+      "// Joins the states of so many warps, MOST at the most, always in the same order.\n"                            \
+      "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n"               \
+      "    S s = shared[0];\n"                                                                                         \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 1; i < MOST; i++)\n"                                                                           \
+      "        if (i < warps) s.join(shared[i]);\n"                                                                    \
       "    return s;\n"                                                                                                \
       "}\n")                                                                                                           \
     X(JOIN_APART, 0,                                                                                                   \
@@ -3534,6 +3546,17 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
    bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
 #define IND__CG_JOINED_VECTORS 64
 
+/* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
+static int64_t cg__likely_row(const ind__writer *w) {
+    const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->from;
+    return w->variant->to ? w->variant->to : hint < from ? from : hint;
+}
+
+static int64_t cg__longest_row(const ind__writer *w) {
+    const int64_t most = cg__upper_bound(cg__r_numel(w));
+    return w->variant->to && w->variant->to < most ? w->variant->to : most;
+}
+
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
 static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
@@ -3542,7 +3565,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->guard_aligned = aligned;
     v->shifted = true;
     w->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = w->domain.rrank && ind_hint(cg__r_numel(w)) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    const bool joins = w->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
@@ -3579,7 +3602,7 @@ static int cg__count_shifts(const ind__writer *w, int n, bool across) {
    element by element, too: beside loads across boundaries, which are two each, that is faster as long as a thread's
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
-    const int64_t length = ind_hint(cg__r_numel(w)), longest = cg__upper_bound(cg__r_numel(w));
+    const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
     const int across = cg__count_shifts(w, n, true), same = cg__count_shifts(w, n, false);
     if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
     if (!across) return true;
@@ -3597,7 +3620,7 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
-    if (!narrow && cg__upper_bound(cg__r_numel(w)) > IND__CG_SHARED_ROW)
+    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW)
         return n; /* longer ones wait in shared memory */
     w->leader = cg__shift_leader(w, wide);
     if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
@@ -3717,7 +3740,8 @@ static int cg__round_slack(const ind__writer *w) {
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
-   registers for what would then wait. */
+   registers for what would then wait. A fitted block for a row of n elements has at most (n - 1) / per_thread + 32
+   threads, of which k rounds are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
@@ -3726,6 +3750,8 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->row_from) least = w->row_from;
     least -= cg__round_slack(w);
+    if (ind__ok(v->fitted) && least > 0)
+        return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
     return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
 }
 
@@ -4681,6 +4707,11 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
+/* Has a block as many threads as the row of the launch needs? */
+static bool cg__is_fitted(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_BLOCK && ind__ok(w->variant->fitted);
+}
+
 static bool cg__shares_states(const ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
     return cg__row_threads(w) > 32;
@@ -4757,6 +4788,12 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
 
 static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const ind__variant *v = w->variant;
+    if (cg__is_fitted(w)) {
+        cg__use(w, IND__CG_JOIN_WARPS);
+        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u, threads / 32);\n", letter, i, v->threads / 32,
+                   letter, i);
+        return;
+    }
     cg__use(w, IND__CG_JOIN_SHARED);
     if (v->strategy == IND_STRATEGY_COLUMN)
         ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
@@ -4927,8 +4964,9 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
         cg__unroll(w);
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
-        ind__textf(&w->code, n > 1 ? "const %s %s = (k * %d + lane)%s%s;\n" : "const %s %s = k * %d + lane%s%s;\n",
-                   type, r, threads, times, v->shifted ? " + head" : "");
+        ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
+                   type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
+                   v->shifted ? " + head" : "");
         exact &= !v->shifted;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
         const char *end = v->shifted ? cg__string(w, " + %d <=", cg__shifted_reach(w)) : " <";
@@ -5733,7 +5771,7 @@ static void cg__emit_row_position(ind__writer *w) {
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
-        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)
@@ -8738,9 +8776,15 @@ typedef struct cg__row_work {
     bool few;          /* with a warp for each row the machine is not full */
 } cg__row_work;
 
+/* Rows of another length than the hinted one are likely to be as many elements in all. */
+static int64_t cg__likely_rows(const ind__writer *w) {
+    const int64_t rows = ind_hint(cg__p_numel(w)), likely = cg__likely_row(w);
+    return w->variant->to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
+}
+
 static cg__row_work cg__find_row_work(const ind__writer *w) {
     cg__row_work x = {.words = cg__kept_words(w)};
-    x.few = ind_hint(cg__p_numel(w)) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
+    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
         x.once += op != IND_LOOP_CONSTANT && !(w->varies[i] & cg__r_mask(w));
@@ -8792,7 +8836,7 @@ static bool cg__lane_holds(const cg__row_work *x, int64_t vectors, int vector) {
 /* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
    a thread, as long as there are rows for all threads of the machine. */
 static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
-    const int64_t rows = ind_hint(cg__p_numel(w)), fill = (int64_t)w->target->num_sms * IND__CG_SM_THREADS / lanes;
+    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * IND__CG_SM_THREADS / lanes;
     int batch = 1;
     while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= IND__CG_FLIGHT_BYTES && rows / (2 * batch) >= fill)
         batch *= 2;
@@ -8807,7 +8851,7 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
     const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
-    const int64_t likely = (ind_hint(cg__r_numel(w)) + rest) / v->vector;
+    const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(w);
     int best = 32;
     const bool meet = w->kernel->run || w->handover; /* warps do, when a run or the first part of a launch ends */
@@ -8906,11 +8950,26 @@ static bool cg__wish_blocks(ind__writer *w) {
     return few || w->more_ways;
 }
 
+/* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
+   of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
+   threads. */
+static void cg__fit_threads(ind__writer *w) {
+    ind__variant *v = w->variant;
+    ind_context *c = w->context;
+    if (!v->to || w->part) return;
+    const ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
+                                        : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
+    v->fitted = ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)),
+                             ind_int(c, 32));
+    if (!ind__ok(v->fitted)) cg__fail(w);
+    cg__why(w, "%s that has as many warps as the row needs", v->why);
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     double words = cg__kept_words(w);
-    if (longest > 65536 || ind_hint(cg__r_numel(w)) * 8 < longest) return false;
+    if (longest > 65536 || cg__likely_row(w) * 8 < longest) return false;
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
         int64_t per_vector = (int64_t)threads * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
@@ -8924,7 +8983,9 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        cg__fit_threads(w);
         if (cg__wish_blocks(w)) return true;
+        v->fitted = (ind_expr){0};
         break;
     }
     return false;
@@ -9053,7 +9114,7 @@ static bool cg__fit_staged(ind__writer *w, int64_t longest) {
 static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || ind_hint(cg__r_numel(w)) * 8 < longest || w->part || w->kernel->run) return false;
+    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
@@ -9118,17 +9179,19 @@ static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
 static bool cg__assumes_length(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
     return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && ind_hint(row) > IND__WARP_ROW;
+           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && (w->variant->to || ind_hint(row) > IND__WARP_ROW);
 }
 
-/* Adds that condition: up to the hinted length in whole warps of vectors, and so much of it that of up to four rounds
-   all but the last are whole. It is the same for all ways to make the variant. The longest row under it. */
+/* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
+   it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
+   row under it. */
 static int64_t cg__guard_length(ind__writer *w) {
     ind_context *c = w->context;
     const ind_expr row = cg__r_numel(w), before = w->variant->guard;
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
+    if (w->variant->to) longest = w->variant->to;
     if (longest > most) longest = most;
-    w->row_from = longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    w->row_from = w->variant->to ? w->variant->from : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
         cg__fail(w);
@@ -9178,7 +9241,7 @@ static int cg__looped_cluster(const ind__writer *w) {
 
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
-    int64_t length = ind_hint(cg__r_numel(w)), rows = ind_hint(cg__p_numel(w));
+    int64_t length = cg__likely_row(w), rows = ind_hint(cg__p_numel(w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
@@ -9232,9 +9295,8 @@ static void cg__fit_split_steps(ind__writer *w, int64_t step) {
 /* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
 static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
-    ind_expr row = cg__r_numel(w);
     int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(w);
-    if (longest <= 65536 && ind_hint(row) * 8 >= longest) return false;
+    if (longest <= 65536 && cg__likely_row(w) * 8 >= longest) return false;
     if (!cg__can_split(w, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
     v->threads = IND__CG_SPLIT_THREADS;
@@ -9979,7 +10041,9 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return false;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted ||
+        ind__ok(v->fitted))
+        return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
@@ -10077,7 +10141,11 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
         ind__writer w;
-        *v = (ind__variant){.assume = assume, .vector = assume ? 8 : 1, .dependent = cg__launches_dependent(p)};
+        *v = (ind__variant){.assume = assume,
+                            .vector = assume ? 8 : 1,
+                            .from = p->from,
+                            .to = p->to,
+                            .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init(&w, p, k, v, assume);
         w.force_wide = attempt == 1;
         v->way = way;
@@ -10121,31 +10189,111 @@ static bool cg__is_walked(const ind__variant *v) {
     return v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
 }
 
-/* First the fast way, with the conditions it needs. For sizes that vectors do not divide, or rows of other lengths, if
-   it needs that, there are others, as long as there are vectors in them, too, as between boundaries. If the last of
-   these has conditions in turn, then also the way that always works. */
+/* The variants of a kernel while they are made. */
+typedef struct cg__variants {
+    ind_plan *plan;
+    const ind_kernel *kernel;
+    ind__variant variant[IND__MAX_VARIANTS];
+    int num;
+    int used; /* by the one that was made last */
+} cg__variants;
+
+/* The next variant, of `num`, which whoever asks for it keeps by counting it. */
+static ind_status cg__next_variant(cg__variants *x, int assume) {
+    return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
+}
+
+/* Behind a variant that vectors must divide the rows for, the one that knows no such condition, if it has vectors, too,
+   as between boundaries; of a range of lengths in any case, as then it has at least the right number of threads. */
+static ind_status cg__plan_undivided(cg__variants *x, int assume) {
+    const int used = x->used;
+    if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
+    ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
+    const ind__variant *made = &x->variant[x->num];
+    const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->to) && !walked;
+    return status;
+}
+
+/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is fitted
+   to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what waits in
+   shared memory has its place there, so that half of it is empty at the most. */
+static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 16384, 32768, 65536, 131072, 262144};
+
+/* Elements of a row of a reduction. */
+static ind_expr cg__reduced_numel(const ind_kernel *k) {
+    ind_expr extent[2 * IND_MAX_RANK];
+    const ind_body *b = k->body;
+    for (int v = 0; v < b->rrank; v++) extent[v] = ind_expr_symbol(b->var[b->rank + v])->extent;
+    return ind_expr_product(b->context, extent, b->rrank);
+}
+
+/* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
+   were known. None is built before a launch needs it. *rest: there are rows that no range has. */
+static ind_status cg__plan_ranges(cg__variants *x, int assume, bool *rest) {
+    const int num = (int)(sizeof cg__row_ranges / sizeof *cg__row_ranges);
+    ind_status status = IND_OK;
+    int64_t least, most;
+    ind_expr_bounds(cg__reduced_numel(x->kernel), &least, &most);
+    ind_plan *p = x->plan;
+    for (int i = 0; i < num && *rest && !status; i++) {
+        p->to = cg__row_ranges[i];
+        if (p->to >= least) status = cg__next_variant(x, assume);
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
+        *rest = most > p->to;
+        p->from = p->to + 1;
+    }
+    p->to = 0;
+    return status;
+}
+
+/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? */
+static bool cg__has_ranges(const ind_kernel *k, const ind__variant *likely) {
+    if (k->kind != IND_KERNEL_REDUCTION || k->run) return false;
+    const bool rows = likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
+                      likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
+    return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL);
+}
+
+/* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
+   and those for sizes that vectors do not divide. If the last of these has conditions in turn, then also the way that
+   always works. */
+static ind_status cg__plan_variants(cg__variants *x) {
+    const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
+    const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
+    bool rest = true;
+    ind_status status = cg__next_variant(x, all);
+    if (status) return status;
+    const bool ranges = cg__has_ranges(x->kernel, x->variant);
+    const bool known = x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant);
+    if (known) x->num++, status = cg__plan_undivided(x, all);
+    if (!status && ranges) status = cg__plan_ranges(x, all, &rest);
+    if (!status && rest) {
+        status = cg__next_variant(x, any);
+        x->num++;
+        if (!status && vectors) status = cg__plan_undivided(x, any);
+    }
+    x->plan->from = 0;
+    if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
+    status = cg__next_variant(x, IND__ASSUME_NOTHING);
+    x->num++;
+    return status;
+}
+
+/* The variants that the plan keeps. */
+static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+    kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
+    kp->num_variants = kp->variant ? num : 0;
+    return kp->variant != NULL;
+}
+
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, used, again;
     if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
-    ind__variant *v = kp->variant;
-    ind_status status = cg__plan_variant(p, k, v, all, &used);
-    if (!status && used & IND__ASSUME_LENGTH && cg__is_walked(v)) {
-        all &= ~IND__ASSUME_LENGTH;
-        status = cg__plan_variant(p, k, v, all, &used);
-    }
-    const bool vectors = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION;
-    kp->num_variants = 1;
-    for (int without = 1; without <= used && !status && vectors; without++) { /* the subsets, fewest first */
-        if ((without & used) != without) continue;
-        status = cg__plan_variant(p, k, v + kp->num_variants, all & ~without, &again);
-        const ind__variant *made = v + kp->num_variants;
-        const bool walked = again & IND__ASSUME_LENGTH && cg__is_walked(made);
-        kp->num_variants += again == (used & ~without) && made->vector > 1 && !walked;
-    }
-    v += kp->num_variants;
-    if (status || !cg__has_guard(v - 1)) return status;
-    kp->num_variants++;
-    return cg__plan_variant(p, k, v, IND__ASSUME_NOTHING, &used);
+    cg__variants x = {.plan = p, .kernel = k};
+    ind_status status = cg__plan_variants(&x);
+    if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
+    return status;
 }
 
 /* ------------------------------------------------------------------------------------------------- >>combine */
@@ -10605,6 +10753,8 @@ static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
     for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
     ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__CG_ASSUME_PART);
+    kp->variant = (ind__variant *)ind__arena_alloc(&p->arena, 2 * sizeof *kp->variant);
+    if (!kp->variant) return IND_OUT_OF_MEMORY;
     if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
     kp->num_variants = guarded ? 2 : 1;
     if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);
@@ -10889,8 +11039,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
 
 /* The one variant of two kernels. */
 static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, const ind__variant *next) {
-    kp->variant[0] = *v;
-    kp->num_variants = 1;
+    if (!cg__keep_variants(p, kp, v, 1)) return ind__failed(p->context);
     kp[1].part = (ind__variant *)ind__arena_copy(&p->arena, next, sizeof *next);
     kp[1].first = kp->first;
     kp[1].num_parts = 0;
@@ -10916,10 +11065,10 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     status = cg__plan_finish_variant(p, part, &h, &v, &able);
     if (status || !able) return status;
     if (!cg__has_guard(&v)) return cg__always_finish(p, kp, &v, &next.variant);
-    memmove(&kp->variant[1], &kp->variant[0], (size_t)kp->num_variants * sizeof v);
-    kp->num_variants++;
-    kp->variant[0] = v;
-    return IND_OK;
+    ind__variant list[IND__MAX_VARIANTS];
+    memcpy(&list[1], kp->variant, (size_t)kp->num_variants * sizeof v);
+    list[0] = v;
+    return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>predict */
@@ -11117,6 +11266,7 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         *kp = p->kernel[from + k];
         kp->kernel = &p->schedule->kernel[to + k];
         kp->first += to - from;
+        if (kp->num_variants && !cg__keep_variants(p, kp, kp->variant, kp->num_variants)) return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
             if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
         if (!kp->part) continue;
@@ -11201,9 +11351,9 @@ bool ind__is_tuned(const ind__variant *v) {
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
-    p->tuning = tuning;
+    p->tuning = tuning, p->from = first->from, p->to = first->to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
-    p->tuning = (ind__tuning){0};
+    p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
 }
@@ -11360,6 +11510,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
     if (v->shifted && v->vector < 2) return "single elements have no boundaries";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
+    if (ind__ok(v->fitted) && (v->strategy != IND_STRATEGY_ROW_BLOCK || !cg__is_declared(v->fitted)))
+        return "the threads of a launch are no formula of the sizes";
     if (v->dependent != cg__waits_first(v)) return "it does not wait first for the launch before it, as it should";
     for (int d = 0; d < 3; d++)
         if (!ind__ok(v->grid[d]) || !cg__is_declared(v->grid[d])) return "the grid is no formula of the sizes";
@@ -11452,6 +11604,10 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
+    if (ind__ok(v->fitted)) {
+        cg__print_expr_field(t, "of these threads ", v->fitted);
+        ind__textf(t, "\n");
+    }
     cg__print_expr_field(t, "grid ", v->grid[0]);
     cg__print_expr_field(t, " x ", v->grid[1]);
     cg__print_expr_field(t, " x ", v->grid[2]);
@@ -11575,6 +11731,11 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "], \"shared_bytes\": ");
     cg__print_json_expr(t, v->shared_bytes);
     ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
+    ind__textf(t, ", \"fitted\": ");
+    if (ind__ok(v->fitted))
+        cg__print_json_expr(t, v->fitted);
+    else
+        ind__textf(t, "null");
     ind__textf(t, ", \"guard\": ");
     if (ind__ok(v->guard))
         cg__print_json_expr(t, v->guard);

@@ -1706,6 +1706,8 @@ static void rt__runtime_destroy(ind_context *c) {
 
 #define IND__RT_NONE UINT32_MAX
 
+#define IND__RT_LAUNCH 5 /* numbers of a launch: blocks along x, y, z, bytes of shared memory, threads of a block */
+
 typedef struct rt__exec_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER */
@@ -1724,6 +1726,7 @@ typedef struct rt__exec_variant {
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
+    uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
     bool aligned, dependent, takes_next;
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
@@ -1736,7 +1739,7 @@ typedef struct rt__exec_variant {
 
 typedef struct rt__exec_step {
     const char *name;
-    rt__exec_variant variant[IND__MAX_VARIANTS];
+    rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
     const ind__opaque *call; /* else NULL */
     struct rt__exec_tensor *tensor;
@@ -2801,7 +2804,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
     n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
     n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * 4, sizeof *n->grid, &ok);
+    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
     n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
     n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->num_tensors, sizeof *n->tensor, &ok);
     n->tensor_dim =
@@ -3113,9 +3116,10 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
-        n->grid[at * 4 + d] = (unsigned)g;
+        n->grid[at * IND__RT_LAUNCH + d] = (unsigned)g;
     }
-    n->grid[at * 4 + 3] = (unsigned)n->slot[v->shared_slot];
+    n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
+    n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
     for (uint32_t i = 0; i < v->num_args; i++)
         rt__fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
     return IND_OK;
@@ -5100,12 +5104,13 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     out->dependent = v->dependent;
     out->takes_next = v->takes_next;
     out->threads = (unsigned)v->threads;
-    out->guard_slot = out->items_slot = IND__RT_NONE;
+    out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
     bool guarded = ind__ok(v->guard) && !(ind_expr_is_int(v->guard, &always) && always);
     if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
+    if (!status && ind__ok(v->fitted)) status = rt__exec_slot(x, v->fitted, &out->fitted_slot);
     if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
@@ -5242,6 +5247,8 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
     ind_kernel_plan *k = &m->desc.plan->kernel[i];
     rt__exec_step *s = &m->executable->step[i];
     ind_status status = IND_OK;
+    s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
+    if (!s->variant) return IND_OUT_OF_MEMORY;
     s->num_variants = k->num_variants;
     for (int j = 0; j < k->num_variants && !status; j++) {
         ind__variant *v = &k->variant[j];
@@ -5492,11 +5499,10 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
                                   void *stream, void **params, bool after_kernel) {
     if (!after_kernel || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
-        return d->cuLaunchKernel(v->function, grid[0], grid[1], grid[2], v->threads, 1, 1, grid[3], stream, params,
-                                 NULL);
+        return d->cuLaunchKernel(v->function, grid[0], grid[1], grid[2], grid[4], 1, 1, grid[3], stream, params, NULL);
     rt__cuda_launch_attribute early = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
     const rt__cuda_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
-                                           .block = {v->threads, 1, 1},
+                                           .block = {grid[4], 1, 1},
                                            .shared = grid[3],
                                            .stream = stream,
                                            .attribute = &early,
@@ -5519,7 +5525,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
-        const unsigned *g = &n->grid[i * 4];
+        const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
         int result = rt__cuda_launch_kernel(d, v, g, stream, &n->param[v->first_arg], after_kernel);
         if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
         after_kernel = true;
@@ -5748,7 +5754,7 @@ typedef struct rt__tuner {
 /* A way to launch the kernel of a step, with the arguments of the step. */
 typedef struct rt__tuned_launch {
     void *function;
-    unsigned grid[4], threads;
+    unsigned grid[IND__RT_LAUNCH];
     void **params;
 } rt__tuned_launch;
 
@@ -5765,7 +5771,7 @@ static ind_status rt__tune_time(rt__tuner *t, const rt__tuned_launch *l, double 
         if (!status) status = rt__stopwatch_start(n, &t->watch, t->stream);
         if (!status)
             status = IND__CUDA_CALL(c, r, cuLaunchKernel,
-                                    (l->function, l->grid[0], l->grid[1], l->grid[2], l->threads, 1, 1, l->grid[3],
+                                    (l->function, l->grid[0], l->grid[1], l->grid[2], l->grid[4], 1, 1, l->grid[3],
                                      t->stream, l->params, NULL));
         if (!status) status = rt__stopwatch_stop(n, &t->watch, t->stream, &ms);
         if (i >= 0) t->sample[i] = ms * 1000;
@@ -5835,7 +5841,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
-    l.threads = (unsigned)v->threads;
+    l.grid[4] = ind__ok(v->fitted) ? (unsigned)rt__profile_value(n, v->fitted) : (unsigned)v->threads;
     l.grid[3] = (unsigned)rt__profile_value(n, v->shared_bytes);
     for (int d = 0; d < 3 && !status; d++) {
         const int64_t blocks = rt__profile_value(n, v->grid[d]);
@@ -5851,8 +5857,8 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
     ind_module *m = n->module;
     const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
     const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
-    rt__tuned_launch first = {x->function, {0}, x->threads, &n->param[x->first_arg]};
-    memcpy(first.grid, &n->grid[(size_t)step * 4], sizeof first.grid);
+    rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
+    memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
     *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .why = v->why, .first_threads = v->threads};
     *found = (ind__tuning){0};
     result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
