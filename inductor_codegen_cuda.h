@@ -180,7 +180,7 @@ typedef struct ind__variant {
     bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
     int64_t from, to;  /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
     int threads;       /* per block */
-    ind_expr fitted;   /* ROW_BLOCK: those of a launch, for the row that it has, at most `threads`; invalid: all */
+    ind_expr fitted;   /* ROW_BLOCK, ROW_LOOPED: those of a launch, for the row that it has, at most `threads`; invalid: all */
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
@@ -3614,9 +3614,10 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
    variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
-   for pointers that are not aligned knows of no boundary. */
+   for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
+   together, and stored element by element where it lies otherwise. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run || !w->assume) return n;
+    if (w->domain.rrank != 1 || w->kernel->run) return n;
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
@@ -3695,8 +3696,14 @@ static void cg__emit_edges(ind__writer *w) {
     const int n = w->variant->vector, behind = cg__shifted_reach(w) - n;
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-               n - 1);
+    if (!cg__start_known(w, w->leader)) {
+        cg__use(w, IND__CG_BOUNDARY);
+        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", n,
+                   cg__buffer(w, cg__inst(w, w->leader)->source), start, n - 1);
+    } else {
+        ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
+                   start, n - 1);
+    }
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, n + behind - 1), row))
         ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
@@ -4709,7 +4716,7 @@ static int cg__row_threads(const ind__writer *w) {
 
 /* Has a block as many threads as the row of the launch needs? */
 static bool cg__is_fitted(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_BLOCK && ind__ok(w->variant->fitted);
+    return ind__ok(w->variant->fitted);
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -4953,12 +4960,13 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
+        const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         if (v->shifted)
-            cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %d)", type, r, times, r,
-                      cg__shifted_reach(w), extent, r, threads * n);
+            cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %s)", type, r, times, r,
+                      cg__shifted_reach(w), extent, r, step);
         else
-            cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
+            cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
     } else {
         int64_t row = 0;
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
@@ -6722,7 +6730,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
         p.team = v->threads / p.lanes;
     }
     int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
-    p.single = !cg__looks_back(w) && cg__upper_bound(cg__r_numel(w)) <= chunk - cg__most_shift(w);
+    p.single = !cg__looks_back(w) && cg__longest_row(w) <= chunk - cg__most_shift(w);
     p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
     if (p.team) {
         p.size = "limit";
@@ -8965,6 +8973,23 @@ static void cg__fit_threads(ind__writer *w) {
     cg__why(w, "%s that has as many warps as the row needs", v->why);
 }
 
+/* Does a launch know how long its rows are, and planning not? */
+static bool cg__knows_at_launch(const ind__writer *w) {
+    const ind_expr row = cg__r_numel(w);
+    return !w->part && !w->handover && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
+           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
+}
+
+/* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
+static void cg__fit_walkers(ind__writer *w) {
+    ind__variant *v = w->variant;
+    ind_context *c = w->context;
+    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, (int64_t)32 * 4 * v->vector));
+    if (v->threads < 512) v->threads = 512;
+    v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
+    if (!ind__ok(v->fitted)) cg__fail(w);
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
@@ -9246,14 +9271,15 @@ static void cg__choose_row_looped(ind__writer *w) {
     v->rows = 1;
     v->per_thread = v->vector;
     v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, rows < 2 * w->target->num_sms ? 1024 : 512);
+    if (cg__knows_at_launch(w)) cg__fit_walkers(w);
     if (rows < w->target->num_sms)
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
     else
         cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
     v->cluster = cg__looped_cluster(w);
-    if (v->cluster > 1)
-        cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together",
-                v->cluster);
+    if (v->cluster < 2) return;
+    v->fitted = (ind_expr){0};
+    cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
 }
 
 /* ---- rows, or columns, that several blocks share */
@@ -9653,7 +9679,7 @@ static void cg__choose_scan(ind__writer *w) {
         v->threads = v->rows = 128;
         cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
     } else {
-        int64_t longest = cg__upper_bound(cg__r_numel(w));
+        int64_t longest = v->to && cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
         cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
         if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
         if (cg__prefers_lookback(w)) {
@@ -10186,7 +10212,8 @@ static bool cg__has_guard(const ind__variant *v) {
 
 /* Rows that are walked along do not need to be of a certain length. */
 static bool cg__is_walked(const ind__variant *v) {
-    return v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->to > (int64_t)v->threads * v->per_thread;
+    return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
 }
 
 /* The variants of a kernel while they are made. */
@@ -10250,8 +10277,9 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, bool *rest) {
 
 /* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? */
 static bool cg__has_ranges(const ind_kernel *k, const ind__variant *likely) {
-    if (k->kind != IND_KERNEL_REDUCTION || k->run) return false;
-    const bool rows = likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
+    if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
+    const bool rows = likely->strategy == IND_STRATEGY_SCAN_WARP || likely->strategy == IND_STRATEGY_SCAN_BLOCK ||
+                       likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
                       likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
     return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL);
 }
@@ -11510,7 +11538,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
     if (v->shifted && v->vector < 2) return "single elements have no boundaries";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
-    if (ind__ok(v->fitted) && (v->strategy != IND_STRATEGY_ROW_BLOCK || !cg__is_declared(v->fitted)))
+    const bool block = v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED;
+    if (ind__ok(v->fitted) && (!block || v->cluster > 1 || !cg__is_declared(v->fitted)))
         return "the threads of a launch are no formula of the sizes";
     if (v->dependent != cg__waits_first(v)) return "it does not wait first for the launch before it, as it should";
     for (int d = 0; d < 3; d++)
