@@ -168,7 +168,7 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
 } ind__tuning;
 
-#define IND__MAX_VARIANTS 24
+#define IND__MAX_VARIANTS 28
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
@@ -990,13 +990,15 @@ typedef struct ind__writer {
       "    return s;\n"                                                                                                \
       "}\n")                                                                                                           \
     X(JOIN_WARPS, 0,                                                                                                   \
-      "// Joins the states of so many warps, MOST at the most, always in the same order.\n"                            \
+      "// Joins the states of so many warps, MOST at the most, always in the same order. All are read at once.\n"      \
       "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n"               \
-      "    S s = shared[0];\n"                                                                                         \
+      "    S s[MOST];\n"                                                                                               \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < MOST; i++) s[i] = shared[i];\n"                                                         \
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int i = 1; i < MOST; i++)\n"                                                                           \
-      "        if (i < warps) s.join(shared[i]);\n"                                                                    \
-      "    return s;\n"                                                                                                \
+      "        if (i < warps) s[0].join(s[i]);\n"                                                                      \
+      "    return s[0];\n"                                                                                             \
       "}\n")                                                                                                           \
     X(JOIN_APART, 0,                                                                                                   \
       "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n"                 \
@@ -3607,7 +3609,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
     if (!across) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
-    if (wide && ind_expr_is_int(cg__r_numel(w), NULL) && longest <= IND__CG_SHARED_ROW) return false;
+    if (wide && (w->variant->to || ind_expr_is_int(cg__r_numel(w), NULL)) && longest <= IND__CG_SHARED_ROW) return false;
     return length < IND__CG_JOINED_VECTORS * (int64_t)n || 2 * across <= same ||
            length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
 }
@@ -10245,7 +10247,7 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
 /* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is fitted
    to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what waits in
    shared memory has its place there, so that half of it is empty at the most. */
-static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 16384, 32768, 65536, 131072, 262144};
+static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
 
 /* Elements of a row of a reduction. */
 static ind_expr cg__reduced_numel(const ind_kernel *k) {
