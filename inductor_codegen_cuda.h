@@ -10249,12 +10249,17 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
    shared memory has its place there, so that half of it is empty at the most. */
 static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
 
-/* Elements of a row of a reduction. */
-static ind_expr cg__reduced_numel(const ind_kernel *k) {
+/* The points of so many variables of a kernel. */
+static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
     ind_expr extent[2 * IND_MAX_RANK];
     const ind_body *b = k->body;
-    for (int v = 0; v < b->rrank; v++) extent[v] = ind_expr_symbol(b->var[b->rank + v])->extent;
-    return ind_expr_product(b->context, extent, b->rrank);
+    for (int v = 0; v < num; v++) extent[v] = ind_expr_symbol(b->var[from + v])->extent;
+    return ind_expr_product(b->context, extent, num);
+}
+
+/* Elements of a row of a reduction or a scan. */
+static ind_expr cg__reduced_numel(const ind_kernel *k) {
+    return cg__points_of(k, k->body->rank, k->body->rrank);
 }
 
 /* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
@@ -10277,13 +10282,15 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, bool *rest) {
     return status;
 }
 
-/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? */
-static bool cg__has_ranges(const ind_kernel *k, const ind__variant *likely) {
+/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? Of fewer rows
+   than there are multiprocessors most of the time is not what a block takes for its own. */
+static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     const bool rows = likely->strategy == IND_STRATEGY_SCAN_WARP || likely->strategy == IND_STRATEGY_SCAN_BLOCK ||
                        likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
                       likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
-    return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL);
+    return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
+           ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
 
 /* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
@@ -10295,7 +10302,7 @@ static ind_status cg__plan_variants(cg__variants *x) {
     bool rest = true;
     ind_status status = cg__next_variant(x, all);
     if (status) return status;
-    const bool ranges = cg__has_ranges(x->kernel, x->variant);
+    const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     const bool known = x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant);
     if (known) x->num++, status = cg__plan_undivided(x, all);
     if (!status && ranges) status = cg__plan_ranges(x, all, &rest);
