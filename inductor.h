@@ -1574,7 +1574,7 @@ typedef struct ind_kernel_info {
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
     int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
-    ind_variant_info variant[28];
+    ind_variant_info variant[30];
 } ind_kernel_info;
 
 /* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches

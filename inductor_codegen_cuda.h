@@ -168,7 +168,7 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
 } ind__tuning;
 
-#define IND__MAX_VARIANTS 28
+#define IND__MAX_VARIANTS 30
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
@@ -3141,7 +3141,7 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
     bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !w->assume) return false;
+    if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
     if (!cg__multiple_index(w, base, n, guard)) {
@@ -3456,7 +3456,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->assume || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -3559,6 +3559,14 @@ static int64_t cg__longest_row(const ind__writer *w) {
     return w->variant->to && w->variant->to < most ? w->variant->to : most;
 }
 
+static bool cg__assumes_length(const ind__writer *w);
+
+/* The same where a condition on the length may be had: of about the hinted length, in whole warps of vectors. */
+static int64_t cg__assumed_row(const ind__writer *w) {
+    const int64_t longest = cg__longest_row(w), hinted = (ind_hint(cg__r_numel(w)) + 255) / 256 * 256;
+    return w->variant->to || !cg__assumes_length(w) || longest < hinted ? longest : hinted;
+}
+
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
 static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
@@ -3575,7 +3583,8 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
         const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
         w->vector[i] = (uint8_t)(same || across ? n : 1);
         w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->assume && !cg__in_arena(w, cg__inst(w, i)->source)) v->guard_aligned = true;
+        if (w->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+            v->guard_aligned = true;
     }
 }
 
@@ -3604,12 +3613,13 @@ static int cg__count_shifts(const ind__writer *w, int n, bool across) {
    element by element, too: beside loads across boundaries, which are two each, that is faster as long as a thread's
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
-    const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
+    const int64_t length = cg__likely_row(w), longest = cg__assumed_row(w);
     const int across = cg__count_shifts(w, n, true), same = cg__count_shifts(w, n, false);
     if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
     if (!across) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
-    if (wide && (w->variant->to || ind_expr_is_int(cg__r_numel(w), NULL)) && longest <= IND__CG_SHARED_ROW) return false;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w);
+    if (wide && known && longest <= IND__CG_SHARED_ROW) return false;
     return length < IND__CG_JOINED_VECTORS * (int64_t)n || 2 * across <= same ||
            length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
 }
@@ -5088,11 +5098,35 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
     return loads;
 }
 
+/* Do all lanes load in all rounds of a row, those that have nothing in the last one what is at the end of the row? Loads
+   that are under no condition start before a join that does not need them, as those of a norm's weights (rms_norm of
+   16384 bf16: 85 and 100 % of a copy, H200). */
+static bool cg__loads_always(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int64_t rounds = v->per_thread / v->vector, whole = cg__whole_rounds(w);
+    return cg__is_fitted(w) && v->strategy == IND_STRATEGY_ROW_BLOCK && !v->shifted && w->domain.rrank == 1 &&
+           whole && whole + 1 == rounds;
+}
+
+/* Opens the loops of the loads that start together; returns how many scopes that are. */
+static int cg__emit_load_loops(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int last = v->per_thread / v->vector - 1;
+    if (!cg__loads_always(w)) return cg__emit_sweep_loops(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k <= %d; k++)", last);
+    ind__textf(&w->code, "const %s own = (k * threads + lane) * %d, end = %s - %d;\n", cg__int(w), v->vector,
+               cg__expr_string(w, cg__r_numel(w)), v->vector);
+    ind__textf(&w->code, "const %s r0 = k < %d || own < end ? own : end;\n", cg__int(w), last);
+    w->var[w->domain.rank] = "r0";
+    return 1;
+}
+
 /* The loop that starts the loads which are chosen. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
-    int scopes = cg__emit_sweep_loops(w);
+    int scopes = cg__emit_load_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
         const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
@@ -9009,6 +9043,11 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
+        if (!v->shifted && !v->to && getenv("SYMB_X") && ind_expr_is_int(cg__r_numel(w), NULL)) {
+            v->per_thread = (int)(cg__pow2_at_least(longest, 64, 65536) / per_vector) * v->vector;
+            if (v->per_thread > 64 || words * v->per_thread > cg__row_registers(w, threads) || getenv("SYMB_X")[0] == '2') v->per_thread = (int)per_thread;
+            v->threads = cg__threads_of((longest + v->vector - 1) / v->vector, v->per_thread / v->vector);
+        }
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
         cg__fit_threads(w);
         if (cg__wish_blocks(w)) return true;
@@ -9215,9 +9254,7 @@ static bool cg__assumes_length(const ind__writer *w) {
 static int64_t cg__guard_length(ind__writer *w) {
     ind_context *c = w->context;
     const ind_expr row = cg__r_numel(w), before = w->variant->guard;
-    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (w->variant->to) longest = w->variant->to;
-    if (longest > most) longest = most;
+    const int64_t longest = cg__assumed_row(w);
     w->row_from = w->variant->to ? w->variant->from : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
@@ -10218,6 +10255,8 @@ static bool cg__is_walked(const ind__variant *v) {
     return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
 }
 
+#define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
+
 /* The variants of a kernel while they are made. */
 typedef struct cg__variants {
     ind_plan *plan;
@@ -10248,6 +10287,9 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
    to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what waits in
    shared memory has its place there, so that half of it is empty at the most. */
 static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
+/* The same for unaligned pointers, which are rare: those that do not wait in shared memory, by as few variants as that
+   takes. */
+static const int64_t cg__unaligned_ranges[] = {1024, 16384};
 
 /* The points of so many variables of a kernel. */
 static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
@@ -10264,14 +10306,14 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
 
 /* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
    were known. None is built before a launch needs it. *rest: there are rows that no range has. */
-static ind_status cg__plan_ranges(cg__variants *x, int assume, bool *rest) {
-    const int num = (int)(sizeof cg__row_ranges / sizeof *cg__row_ranges);
+static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest) {
     ind_status status = IND_OK;
     int64_t least, most;
     ind_expr_bounds(cg__reduced_numel(x->kernel), &least, &most);
     ind_plan *p = x->plan;
-    for (int i = 0; i < num && *rest && !status; i++) {
-        p->to = cg__row_ranges[i];
+    p->from = 0;
+    for (size_t i = 0; i < num && *rest && !status; i++) {
+        p->to = end[i];
         if (p->to >= least) status = cg__next_variant(x, assume);
         if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
         if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
@@ -10299,13 +10341,13 @@ static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__va
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
-    bool rest = true;
+    bool rest = true, unaligned = true;
     ind_status status = cg__next_variant(x, all);
     if (status) return status;
     const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
     const bool known = x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant);
     if (known) x->num++, status = cg__plan_undivided(x, all);
-    if (!status && ranges) status = cg__plan_ranges(x, all, &rest);
+    if (!status && ranges) status = cg__plan_ranges(x, all, cg__row_ranges, IND__CG_COUNT(cg__row_ranges), &rest);
     if (!status && rest) {
         status = cg__next_variant(x, any);
         x->num++;
@@ -10313,7 +10355,11 @@ static ind_status cg__plan_variants(cg__variants *x) {
     }
     x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
-    status = cg__next_variant(x, IND__ASSUME_NOTHING);
+    if (ranges && x->variant[x->num - 1].guard_aligned)
+        status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
+                                 &unaligned);
+    x->plan->from = 0;
+    if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
     x->num++;
     return status;
 }
