@@ -47,6 +47,25 @@ GRAPHS = {
   d = layer_norm(v, normalized_shape=[V])
   output a, b, c, d
 }""",
+    "rows_of_ranges": """graph rows_of_ranges {
+  size B in [1, 4096] hint 2048
+  size S in [1, 40000] hint 4096
+  size T in [1, 40000] hint 4096
+  size U in [1, 40000] hint 4096
+  size V in [1, 40000] hint 4096
+  size W in [1, 40000] hint 4096
+  input s : bf16[B, S]
+  input t : bf16[B, T]
+  input u : f32[B, U]
+  input v : bf16[B, V]
+  input w : f32[B, W]
+  a = softmax(s, dim=-1)
+  b = layer_norm(t, normalized_shape=[T])
+  c = softmax(u, dim=-1)
+  d = layer_norm(v, normalized_shape=[V])
+  e = cumsum(w, 1)
+  output a, b, c, d, e
+}""",
     "rows_kept": """graph rows_kept {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 16384]
@@ -406,7 +425,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_large_clusters": ["B=40"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],

@@ -26,6 +26,17 @@ static const char text[] = "graph variants {\n"
                            "  output z\n"
                            "}\n";
 
+/* So many rows are likely that variants for ranges of lengths pay. */
+static const char many[] = "graph many {\n"
+                           "  size B in [1, 100000] hint 8192\n"
+                           "  size S in [1, 3000] hint %d\n"
+                           "  input x : f32[B, S]\n"
+                           "  input w : f32[S]\n"
+                           "  y = softmax(x, dim=-1)\n"
+                           "  z = mul(y, w)\n"
+                           "  output z\n"
+                           "}\n";
+
 static float x[ROWS * LONGEST], w[LONGEST], z[ROWS * LONGEST];
 
 typedef struct setup {
@@ -33,7 +44,7 @@ typedef struct setup {
     ind_module *m;
     ind_instance *n;
     char *memory[3];
-    bool cuda;
+    bool cuda, many;
 } setup;
 
 static ind_context *new_context(const char *pack, const char *nvrtc) {
@@ -44,17 +55,21 @@ static ind_context *new_context(const char *pack, const char *nvrtc) {
 }
 
 /* A module and an instance in the context, and memory for tensors that start up to 16 bytes late. */
-static bool make(setup *s, ind_context *c, int hint, bool all) {
+static bool make_of(setup *s, ind_context *c, bool rows, int hint, bool all) {
     const ind_compile_desc desc = {.all_variants = all};
-    char hinted[sizeof text + 8];
-    *s = (setup){.c = c};
-    snprintf(hinted, sizeof hinted, text, hint);
+    char hinted[sizeof many + 8];
+    *s = (setup){.c = c, .many = rows};
+    snprintf(hinted, sizeof hinted, rows ? many : text, hint);
     ind_graph *g = ind_graph_parse(c, hinted, NULL);
     bool ok = g && !ind_compile(g, &desc, &s->m) && !ind_instance_create(s->m, NULL, &s->n);
     for (int i = 0; i < 3 && ok; i++) ok = !ind_module_alloc(s->m, sizeof x + 16, (void **)&s->memory[i]);
     CHECK(ok, "%s", ind_error(c));
     s->cuda = ok && ind_module_query_stats(s->m).device == IND_DEVICE_CUDA;
     return ok;
+}
+
+static bool make(setup *s, ind_context *c, int hint, bool all) {
+    return make_of(s, c, false, hint, all);
 }
 
 static void drop(setup *s) {
@@ -73,25 +88,32 @@ static double worst_error(int length) {
     return worst;
 }
 
+/* Where tensor i starts: all are `late` bytes behind a boundary; if that is negative, each so many more than the one
+   before it. */
+static char *place(const setup *s, int i, int late) {
+    return s->memory[i] + (late < 0 ? -late * i : late);
+}
+
 static const ind_launch_desc *desc_of(const setup *s, int length, int late, void *stream) {
     static _Thread_local void *pointer[3];
-    static _Thread_local int64_t size;
+    static _Thread_local int64_t size[2];
     static _Thread_local ind_launch_desc desc;
-    for (int i = 0; i < 3; i++) pointer[i] = s->memory[i] + late;
-    size = length;
-    desc = (ind_launch_desc){.pointers = pointer, .sizes_v = &size, .stream = stream};
+    for (int i = 0; i < 3; i++) pointer[i] = place(s, i, late);
+    size[0] = s->many ? ROWS : length;
+    size[1] = length;
+    desc = (ind_launch_desc){.pointers = pointer, .sizes_v = size, .stream = stream};
     return &desc;
 }
 
 static bool upload(const setup *s, int length, int late) {
     memset(z, 0xff, sizeof z);
-    return !ind_module_upload(s->m, s->memory[0] + late, x, ROWS * (size_t)length * sizeof *x) &&
-           !ind_module_upload(s->m, s->memory[1] + late, w, (size_t)length * sizeof *w) &&
-           !ind_module_upload(s->m, s->memory[2] + late, z, ROWS * (size_t)length * sizeof *z);
+    return !ind_module_upload(s->m, place(s, 0, late), x, ROWS * (size_t)length * sizeof *x) &&
+           !ind_module_upload(s->m, place(s, 1, late), w, (size_t)length * sizeof *w) &&
+           !ind_module_upload(s->m, place(s, 2, late), z, ROWS * (size_t)length * sizeof *z);
 }
 
 static void check_result(const setup *s, int length, int late, const char *what) {
-    bool ok = !ind_module_download(s->m, z, s->memory[2] + late, ROWS * (size_t)length * sizeof *z);
+    bool ok = !ind_module_download(s->m, z, place(s, 2, late), ROWS * (size_t)length * sizeof *z);
     CHECK(ok && worst_error(length) < 1e-6, "%s, %d elements, %d bytes late: %g", what, length, late,
           worst_error(length));
 }
@@ -132,11 +154,30 @@ static void test_alternating(void) {
 static void test_lengths(void) {
     static const struct {
         int length, late, built;
-    } launch[] = {{2048, 0, 0}, {2044, 0, 0}, {2045, 0, 1}, {1000, 0, 2}, {999, 0, 3},  {2048, 4, 4},
-                  {1, 0, 4},    {1551, 0, 4}, {2993, 0, 4}, {3000, 0, 4}, {2048, 0, 4}, {2045, 0, 4}};
+    } launch[] = {{2048, 0, 0}, {2044, 0, 0}, {2045, 0, 1}, {1000, 0, 2}, {999, 0, 2},  {2048, 4, 3},
+                  {1, 0, 3},    {1551, 0, 3}, {2993, 0, 3}, {3000, 0, 3}, {2048, 0, 3}, {2045, 0, 3}};
     ind_context *c = new_context(NULL, NULL);
     setup s;
     if (c && make(&s, c, 2048, false)) {
+        for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
+            check_launch(&s, launch[i].length, launch[i].late, launch[i].built);
+        drop(&s);
+    }
+    ind_context_destroy(c);
+}
+
+/* Of many rows, each range of lengths has variants of its own, and blocks have as many warps as a row needs. Those that
+   read and write element by element, as f32 is where weights lie otherwise, do for unaligned pointers, too. */
+static void test_ranges(void) {
+    static const struct {
+        int length, late, built;
+    } launch[] = {{2048, 0, 0}, {100, 0, 1},  {128, 0, 1},  {99, 0, 2},   {129, 0, 3},  {500, 0, 4},   {512, 0, 4},
+                  {1000, 0, 5}, {999, 0, 6},  {1025, 0, 7}, {1500, 0, 8}, {2996, 0, 8}, {1027, 0, 8},  {2999, 0, 8},
+                  {3000, 0, 8}, {700, -4, 8}, {3, -4, 8},   {128, 4, 8},  {1, 8, 8},    {2500, -4, 8}, {2501, 4, 8},
+                  {1025, 8, 8}, {2048, -4, 8}, {2048, 0, 8}, {2045, 0, 8}};
+    ind_context *c = new_context(NULL, NULL);
+    setup s;
+    if (c && make_of(&s, c, true, 2048, false)) {
         for (size_t i = 0; i < sizeof launch / sizeof *launch; i++)
             check_launch(&s, launch[i].length, launch[i].late, launch[i].built);
         drop(&s);
@@ -318,6 +359,7 @@ int main(void) {
     for (int i = 0; i < LONGEST; i++) w[i] = (float)(i % 13) / 8 - 0.5f;
     test_alternating();
     test_lengths();
+    test_ranges();
     test_all_variants();
     test_threads();
     test_capture();
