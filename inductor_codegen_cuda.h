@@ -50,8 +50,10 @@
    Every kernel has a variant that always works. In front of it there may be a faster one that needs conditions which
    are likely but not proven: sizes that vectors divide, aligned pointers, offsets that fit into 32 bits, rows of about
    the hinted length, which a block then holds in as many registers as they take. Between the two there are variants
-   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows that are
-   walked along. A launch takes the first whose conditions hold.
+   that do without the one or the other: vectors that lie between boundaries, wherever a row starts; rows in other
+   ranges of lengths, each made as if its length were known (cg__row_ranges), by blocks of as many warps as the row of
+   the launch needs (fitted); rows that are walked along. A launch takes the first whose conditions hold, and is the
+   first to build it if no other has.
 
    A row that is used several times is read once, if it fits: into the registers of a warp or a block; beyond, blocks
    stay and take row after row, the next of which is copied to shared memory meanwhile, that of up to 16 blocks of a
@@ -174,13 +176,14 @@ typedef struct ind__tuning {
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
 typedef struct ind__variant {
     ind_strategy strategy;
-    int assume;        /* IND__ASSUME_* */
-    int index_bits;    /* 32 where every offset is proven to fit, else 64 */
-    int vector;        /* elements per memory access, 1: scalar */
-    bool shifted;      /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
-    int64_t from, to;  /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
-    int threads;       /* per block */
-    ind_expr fitted;   /* ROW_BLOCK, ROW_LOOPED: those of a launch, for the row that it has, at most `threads`; invalid: all */
+    int assume;       /* IND__ASSUME_* */
+    int index_bits;   /* 32 where every offset is proven to fit, else 64 */
+    int vector;       /* elements per memory access, 1: scalar */
+    bool shifted;     /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
+    int64_t from, to; /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
+    int threads;      /* per block */
+    ind_expr
+        fitted; /* ROW_BLOCK, ROW_LOOPED: those of a launch, for the row that it has, at most `threads`; invalid: all */
     int blocks_per_sm; /* that the registers must allow on a multiprocessor; 0: one */
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
@@ -222,11 +225,11 @@ typedef struct ind__variant {
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant *variant; /* in the plan's arena */
-    int num_variants;   /* 0: an opaque call, or a part of an earlier kernel's launch */
-    uint32_t first;     /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
-    uint32_t num_parts; /* kernels in this one's launch; 0: it is in another one's */
-    ind__variant *part; /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
-    ind_expr time_ns;   /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
+    int num_variants;      /* 0: an opaque call, or a part of an earlier kernel's launch */
+    uint32_t first;        /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
+    uint32_t num_parts;    /* kernels in this one's launch; 0: it is in another one's */
+    ind__variant *part;    /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
+    ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
 /* Plans of a whole schedule, in its order, with their sources. */
@@ -3633,8 +3636,7 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
-    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW)
-        return n; /* longer ones wait in shared memory */
+    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
     w->leader = cg__shift_leader(w, wide);
     if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
     cg__set_shifted(w, wide, guard, aligned);
@@ -5098,14 +5100,14 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
     return loads;
 }
 
-/* Do all lanes load in all rounds of a row, those that have nothing in the last one what is at the end of the row? Loads
-   that are under no condition start before a join that does not need them, as those of a norm's weights (rms_norm of
-   16384 bf16: 85 and 100 % of a copy, H200). */
+/* Do all lanes load in all rounds of a row, those that have nothing in the last one what is at the end of the row?
+   Loads that are under no condition start before a join that does not need them, as those of a norm's weights (rms_norm
+   of 16384 bf16: 85 and 100 % of a copy, H200). */
 static bool cg__loads_always(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int64_t rounds = v->per_thread / v->vector, whole = cg__whole_rounds(w);
-    return cg__is_fitted(w) && v->strategy == IND_STRATEGY_ROW_BLOCK && !v->shifted && w->domain.rrank == 1 &&
-           whole && whole + 1 == rounds;
+    return cg__is_fitted(w) && v->strategy == IND_STRATEGY_ROW_BLOCK && !v->shifted && w->domain.rrank == 1 && whole &&
+           whole + 1 == rounds;
 }
 
 /* Opens the loops of the loads that start together; returns how many scopes that are. */
@@ -9003,8 +9005,8 @@ static void cg__fit_threads(ind__writer *w) {
     if (!v->to || w->part) return;
     const ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
                                         : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
-    v->fitted = ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)),
-                             ind_int(c, 32));
+    v->fitted =
+        ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->fitted)) cg__fail(w);
     cg__why(w, "%s that has as many warps as the row needs", v->why);
 }
@@ -9045,7 +9047,9 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         if (!v->shifted && !v->to && getenv("SYMB_X") && ind_expr_is_int(cg__r_numel(w), NULL)) {
             v->per_thread = (int)(cg__pow2_at_least(longest, 64, 65536) / per_vector) * v->vector;
-            if (v->per_thread > 64 || words * v->per_thread > cg__row_registers(w, threads) || getenv("SYMB_X")[0] == '2') v->per_thread = (int)per_thread;
+            if (v->per_thread > 64 || words * v->per_thread > cg__row_registers(w, threads) ||
+                getenv("SYMB_X")[0] == '2')
+                v->per_thread = (int)per_thread;
             v->threads = cg__threads_of((longest + v->vector - 1) / v->vector, v->per_thread / v->vector);
         }
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
@@ -9255,7 +9259,9 @@ static int64_t cg__guard_length(ind__writer *w) {
     ind_context *c = w->context;
     const ind_expr row = cg__r_numel(w), before = w->variant->guard;
     const int64_t longest = cg__assumed_row(w);
-    w->row_from = w->variant->to ? w->variant->from : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    w->row_from = w->variant->to
+                      ? w->variant->from
+                      : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
         cg__fail(w);
@@ -10252,7 +10258,8 @@ static bool cg__has_guard(const ind__variant *v) {
 /* Rows that are walked along do not need to be of a certain length. */
 static bool cg__is_walked(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->to > (int64_t)v->threads * v->per_thread;
-    return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_ROW_SPLIT;
+    return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
+           v->strategy == IND_STRATEGY_ROW_SPLIT;
 }
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
@@ -10283,9 +10290,9 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     return status;
 }
 
-/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is fitted
-   to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what waits in
-   shared memory has its place there, so that half of it is empty at the most. */
+/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is
+   fitted to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what
+   waits in shared memory has its place there, so that half of it is empty at the most. */
 static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
 /* The same for unaligned pointers, which are rare: those that do not wait in shared memory, by as few variants as that
    takes. */
@@ -10329,7 +10336,7 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     const bool rows = likely->strategy == IND_STRATEGY_SCAN_WARP || likely->strategy == IND_STRATEGY_SCAN_BLOCK ||
-                       likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
+                      likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
                       likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
     return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
@@ -11349,7 +11356,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
         *kp = p->kernel[from + k];
         kp->kernel = &p->schedule->kernel[to + k];
         kp->first += to - from;
-        if (kp->num_variants && !cg__keep_variants(p, kp, kp->variant, kp->num_variants)) return ind__failed(p->context);
+        if (kp->num_variants && !cg__keep_variants(p, kp, kp->variant, kp->num_variants))
+            return ind__failed(p->context);
         for (int i = 0; i < kp->num_variants; i++)
             if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
         if (!kp->part) continue;
