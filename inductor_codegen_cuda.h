@@ -10112,19 +10112,20 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted ||
-        ind__ok(v->fitted))
-        return false;
+    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_BLOCK:
+        fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads);
+        break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
     case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
     default: break;
     }
     if (!fits) return false;
     v->threads = threads;
+    v->fitted = (ind_expr){0};
     if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
     return true;
 }
