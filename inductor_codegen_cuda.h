@@ -495,6 +495,20 @@ typedef struct ind__writer {
       "    return m;\n"                                                                                                \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
+    X(OVER, 0,                                                                                                         \
+      "// x / n for a whole number n above 0. Without the branch that `/` has for what cannot be here, so that what follows\n" \
+      "// may start before it.\n"                                                                                      \
+      "static IND_INLINE float ind_over(float x, float n) {\n"                                                         \
+      "#ifdef IND_EMULATION\n"                                                                                         \
+      "    return x / n;\n"                                                                                            \
+      "#else\n"                                                                                                        \
+      "    float r;\n"                                                                                                 \
+      "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(n));\n"                                               \
+      "    r = fmaf(fmaf(-n, r, 1.0f), r, r);\n"                                                                       \
+      "    const float q = x * r, exact = fmaf(fmaf(-n, q, x), r, q);\n"                                               \
+      "    return exact == exact ? exact : q;\n"                                                                       \
+      "#endif\n"                                                                                                       \
+      "}\n")                                                                                                           \
     X(DIV, 0,                                                                                                          \
       "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n"                                    \
       "template <typename T> static IND_INLINE T ind_div(T a, T b) {\n"                                                \
@@ -2631,6 +2645,36 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, ");\n");
 }
 
+/* Is it a whole number above 0, which division may then take for granted? Powers of two are divided by as it is. */
+static bool cg__is_count(ind_expr e) {
+    int64_t least, value;
+    ind_expr_bounds(e, &least, NULL);
+    return ind__expr_is_size(e) && least > 0 && !(ind_expr_is_int(e, &value) && !(value & (value - 1)));
+}
+
+/* A row's value over a count, as a mean is: `/` has a branch behind which the loads of what all rows use would wait
+   (layer_norm of 16384 bf16, symbolic: 77 and 98 % of a copy, H200). */
+static bool cg__divides_by_count(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i), *by = cg__inst(w, inst->arg[1]);
+    if (inst->op != IND_LOOP_DIV || inst->dtype != IND_F32 || w->kernel->kind != IND_KERNEL_REDUCTION) return false;
+    if (w->varies[i] >> w->domain.rank) return false;
+    if (by->op == IND_LOOP_CONSTANT)
+        return by->imm.f >= 1 && by->imm.f < 1 << 24 && cg__is_count(ind_int(w->context, (int64_t)by->imm.f)) &&
+               (double)(int64_t)by->imm.f == by->imm.f;
+    const ind__inst *size = cg__inst(w, by->arg[0]);
+    return by->op == IND_LOOP_CAST && size->op == IND_LOOP_INDEX && cg__is_count(w->domain.index[size->index]);
+}
+
+static void cg__divide_by_count(ind__writer *w, uint32_t i) {
+    cg__use(w, IND__CG_OVER);
+    cg__declare(w, i);
+    ind__textf(&w->code, "ind_over(");
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, ", ");
+    cg__value(w, cg__inst(w, i)->arg[1]);
+    ind__textf(&w->code, ");\n");
+}
+
 /* Writes one instruction as a line of its own. What it needs must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
@@ -2654,6 +2698,8 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     default:
         if (cg__divides_by_softmax_sum(w, i))
             cg__divide_by_softmax_sum(w, i);
+        else if (cg__divides_by_count(w, i))
+            cg__divide_by_count(w, i);
         else
             cg__compute(w, i);
     }
@@ -4916,6 +4962,17 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
+/* "const float mean2 = s2.value / (float)(n0);" */
+static void cg__emit_mean(ind__writer *w, uint32_t i) {
+    const char *type = cg__state_type(w, i), *count = cg__expr_string(w, cg__r_numel(w));
+    const bool over = !strcmp(type, "float") && cg__is_count(cg__r_numel(w));
+    if (over) cg__use(w, IND__CG_OVER);
+    ind__textf(&w->code,
+               over ? "const %s mean%u = ind_over(s%u.value, (%s)(%s));\n"
+                    : "const %s mean%u = s%u.value / (%s)(%s);\n",
+               type, i, i, type, count);
+}
+
 /* The results of the sweep get their spelling. */
 static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4924,9 +4981,7 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
-            if (welford && !s->second)
-                ind__textf(&w->code, "const %s mean%u = s%u.value / (%s)(%s);\n", cg__state_type(w, i), i, i,
-                           cg__state_type(w, i), cg__expr_string(w, cg__r_numel(w)));
+            if (welford && !s->second) cg__emit_mean(w, i);
             if (!welford && !s->second) cg__set_parts(w, i, cg__string(w, "s%u.value", i), NULL);
             if (s->second)
                 cg__set_parts(w, i, cg__string(w, welford ? "mean%u" : "s%u.value", i), cg__string(w, "d%u.value", i));
@@ -5100,35 +5155,11 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
     return loads;
 }
 
-/* Do all lanes load in all rounds of a row, those that have nothing in the last one what is at the end of the row?
-   Loads that are under no condition start before a join that does not need them, as those of a norm's weights (rms_norm
-   of 16384 bf16: 85 and 100 % of a copy, H200). */
-static bool cg__loads_always(const ind__writer *w) {
-    const ind__variant *v = w->variant;
-    const int64_t rounds = v->per_thread / v->vector, whole = cg__whole_rounds(w);
-    return cg__is_fitted(w) && v->strategy == IND_STRATEGY_ROW_BLOCK && !v->shifted && w->domain.rrank == 1 && whole &&
-           whole + 1 == rounds;
-}
-
-/* Opens the loops of the loads that start together; returns how many scopes that are. */
-static int cg__emit_load_loops(ind__writer *w) {
-    const ind__variant *v = w->variant;
-    const int last = v->per_thread / v->vector - 1;
-    if (!cg__loads_always(w)) return cg__emit_sweep_loops(w);
-    cg__unroll(w);
-    cg__begin(w, "for (int k = 0; k <= %d; k++)", last);
-    ind__textf(&w->code, "const %s own = (k * threads + lane) * %d, end = %s - %d;\n", cg__int(w), v->vector,
-               cg__expr_string(w, cg__r_numel(w)), v->vector);
-    ind__textf(&w->code, "const %s r0 = k < %d || own < end ? own : end;\n", cg__int(w), last);
-    w->var[w->domain.rank] = "r0";
-    return 1;
-}
-
 /* The loop that starts the loads which are chosen. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
-    int scopes = cg__emit_load_loops(w);
+    int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
         const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
@@ -9089,13 +9120,6 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
-        if (!v->shifted && !v->to && getenv("SYMB_X") && ind_expr_is_int(cg__r_numel(w), NULL)) {
-            v->per_thread = (int)(cg__pow2_at_least(longest, 64, 65536) / per_vector) * v->vector;
-            if (v->per_thread > 64 || words * v->per_thread > cg__row_registers(w, threads) ||
-                getenv("SYMB_X")[0] == '2')
-                v->per_thread = (int)per_thread;
-            v->threads = cg__threads_of((longest + v->vector - 1) / v->vector, v->per_thread / v->vector);
-        }
         cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
         cg__fit_threads(w);
         if (cg__wish_blocks(w)) return true;
@@ -10140,9 +10164,7 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK:
-        fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads);
-        break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads); break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
     case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
     default: break;
@@ -11211,9 +11233,9 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
-    const ind_strategy first = kp->part ? kp->part->strategy : kp->variant[0].strategy;
-    const bool made = kp->num_variants || kp->part;
-    const bool tensor = made && (first == IND_STRATEGY_MATMUL_MMA || first == IND_STRATEGY_MATMUL_WGMMA);
+    const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
+    const bool tensor =
+        first && (first->strategy == IND_STRATEGY_MATMUL_MMA || first->strategy == IND_STRATEGY_MATMUL_WGMMA);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
     *computing = ind_expr_add(
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));

@@ -6007,13 +6007,16 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 /* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
+    if (!k->num_variants) return IND_OK; /* an opaque call, or another kernel's launch */
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->num_general += at > 0;
+    const ind__variant *v = &k->variant[at];
+    const bool general = at > 0 && !(v->to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
+    r->num_general += general;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
-    if (at > 0) rt__add_failing(r, k->variant[0].guard);
+    if (general) rt__add_failing(r, k->variant[0].guard);
     for (int d = 0; r->module->desc.device == IND_DEVICE_CUDA && d < 3; d++) {
         int64_t blocks = 1;
-        ind_expr grid = k->variant[at].grid[d];
+        ind_expr grid = v->grid[d];
         ind_status status = ind__ok(grid) ? ind_expr_eval(grid, rt__size_value, &r->sizes, &blocks) : IND_OK;
         if (!status) status = rt__check_grid(r->module->context, k->kernel->name, d, blocks);
         if (status) return status;
