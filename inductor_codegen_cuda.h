@@ -495,20 +495,6 @@ typedef struct ind__writer {
       "    return m;\n"                                                                                                \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
-    X(OVER, 0,                                                                                                         \
-      "// x / n for a whole number n above 0. Without the branch that `/` has for what cannot be here, so that what follows\n" \
-      "// may start before it.\n"                                                                                      \
-      "static IND_INLINE float ind_over(float x, float n) {\n"                                                         \
-      "#ifdef IND_EMULATION\n"                                                                                         \
-      "    return x / n;\n"                                                                                            \
-      "#else\n"                                                                                                        \
-      "    float r;\n"                                                                                                 \
-      "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(n));\n"                                               \
-      "    r = fmaf(fmaf(-n, r, 1.0f), r, r);\n"                                                                       \
-      "    const float q = x * r, exact = fmaf(fmaf(-n, q, x), r, q);\n"                                               \
-      "    return exact == exact ? exact : q;\n"                                                                       \
-      "#endif\n"                                                                                                       \
-      "}\n")                                                                                                           \
     X(DIV, 0,                                                                                                          \
       "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n"                                    \
       "template <typename T> static IND_INLINE T ind_div(T a, T b) {\n"                                                \
@@ -2645,36 +2631,6 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, ");\n");
 }
 
-/* Is it a whole number above 0, which division may then take for granted? Powers of two are divided by as it is. */
-static bool cg__is_count(ind_expr e) {
-    int64_t least, value;
-    ind_expr_bounds(e, &least, NULL);
-    return ind__expr_is_size(e) && least > 0 && !(ind_expr_is_int(e, &value) && !(value & (value - 1)));
-}
-
-/* A row's value over a count, as a mean is: `/` has a branch behind which the loads of what all rows use would wait
-   (layer_norm of 16384 bf16, symbolic: 77 and 98 % of a copy, H200). */
-static bool cg__divides_by_count(const ind__writer *w, uint32_t i) {
-    const ind__inst *inst = cg__inst(w, i), *by = cg__inst(w, inst->arg[1]);
-    if (inst->op != IND_LOOP_DIV || inst->dtype != IND_F32 || w->kernel->kind != IND_KERNEL_REDUCTION) return false;
-    if (w->varies[i] >> w->domain.rank) return false;
-    if (by->op == IND_LOOP_CONSTANT)
-        return by->imm.f >= 1 && by->imm.f < 1 << 24 && cg__is_count(ind_int(w->context, (int64_t)by->imm.f)) &&
-               (double)(int64_t)by->imm.f == by->imm.f;
-    const ind__inst *size = cg__inst(w, by->arg[0]);
-    return by->op == IND_LOOP_CAST && size->op == IND_LOOP_INDEX && cg__is_count(w->domain.index[size->index]);
-}
-
-static void cg__divide_by_count(ind__writer *w, uint32_t i) {
-    cg__use(w, IND__CG_OVER);
-    cg__declare(w, i);
-    ind__textf(&w->code, "ind_over(");
-    cg__value(w, cg__inst(w, i)->arg[0]);
-    ind__textf(&w->code, ", ");
-    cg__value(w, cg__inst(w, i)->arg[1]);
-    ind__textf(&w->code, ");\n");
-}
-
 /* Writes one instruction as a line of its own. What it needs must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
@@ -2698,8 +2654,6 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     default:
         if (cg__divides_by_softmax_sum(w, i))
             cg__divide_by_softmax_sum(w, i);
-        else if (cg__divides_by_count(w, i))
-            cg__divide_by_count(w, i);
         else
             cg__compute(w, i);
     }
@@ -3608,14 +3562,6 @@ static int64_t cg__longest_row(const ind__writer *w) {
     return w->variant->to && w->variant->to < most ? w->variant->to : most;
 }
 
-static bool cg__assumes_length(const ind__writer *w);
-
-/* The same where a condition on the length may be had: of about the hinted length, in whole warps of vectors. */
-static int64_t cg__assumed_row(const ind__writer *w) {
-    const int64_t longest = cg__longest_row(w), hinted = (ind_hint(cg__r_numel(w)) + 255) / 256 * 256;
-    return w->variant->to || !cg__assumes_length(w) || longest < hinted ? longest : hinted;
-}
-
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
 static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
@@ -3662,12 +3608,12 @@ static int cg__count_shifts(const ind__writer *w, int n, bool across) {
    element by element, too: beside loads across boundaries, which are two each, that is faster as long as a thread's
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
-    const int64_t length = cg__likely_row(w), longest = cg__assumed_row(w);
+    const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
     const int across = cg__count_shifts(w, n, true), same = cg__count_shifts(w, n, false);
     if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
     if (!across) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w);
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
     if (wide && known && longest <= IND__CG_SHARED_ROW) return false;
     return length < IND__CG_JOINED_VECTORS * (int64_t)n || 2 * across <= same ||
            length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
@@ -4962,17 +4908,6 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
-/* "const float mean2 = s2.value / (float)(n0);" */
-static void cg__emit_mean(ind__writer *w, uint32_t i) {
-    const char *type = cg__state_type(w, i), *count = cg__expr_string(w, cg__r_numel(w));
-    const bool over = !strcmp(type, "float") && cg__is_count(cg__r_numel(w));
-    if (over) cg__use(w, IND__CG_OVER);
-    ind__textf(&w->code,
-               over ? "const %s mean%u = ind_over(s%u.value, (%s)(%s));\n"
-                    : "const %s mean%u = s%u.value / (%s)(%s);\n",
-               type, i, i, type, count);
-}
-
 /* The results of the sweep get their spelling. */
 static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4981,7 +4916,9 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
-            if (welford && !s->second) cg__emit_mean(w, i);
+            if (welford && !s->second)
+                ind__textf(&w->code, "const %s mean%u = s%u.value / (%s)(%s);\n", cg__state_type(w, i), i, i,
+                           cg__state_type(w, i), cg__expr_string(w, cg__r_numel(w)));
             if (!welford && !s->second) cg__set_parts(w, i, cg__string(w, "s%u.value", i), NULL);
             if (s->second)
                 cg__set_parts(w, i, cg__string(w, welford ? "mean%u" : "s%u.value", i), cg__string(w, "d%u.value", i));
@@ -9306,7 +9243,9 @@ static bool cg__assumes_length(const ind__writer *w) {
 static int64_t cg__guard_length(ind__writer *w) {
     ind_context *c = w->context;
     const ind_expr row = cg__r_numel(w), before = w->variant->guard;
-    const int64_t longest = cg__assumed_row(w);
+    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
+    if (w->variant->to) longest = w->variant->to;
+    if (longest > most) longest = most;
     w->row_from = w->variant->to
                       ? w->variant->from
                       : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */

@@ -154,8 +154,8 @@ static void test_alternating(void) {
 static void test_lengths(void) {
     static const struct {
         int length, late, built;
-    } launch[] = {{2048, 0, 0}, {2044, 0, 0}, {2045, 0, 1}, {1000, 0, 2}, {999, 0, 2},  {2048, 4, 3},
-                  {1, 0, 3},    {1551, 0, 3}, {2993, 0, 3}, {3000, 0, 3}, {2048, 0, 3}, {2045, 0, 3}};
+    } launch[] = {{2048, 0, 0}, {2044, 0, 0}, {2045, 0, 1}, {1000, 0, 2}, {999, 0, 3},  {2048, 4, 4},
+                  {1, 0, 4},    {1551, 0, 4}, {2993, 0, 4}, {3000, 0, 4}, {2048, 0, 4}, {2045, 0, 4}};
     ind_context *c = new_context(NULL, NULL);
     setup s;
     if (c && make(&s, c, 2048, false)) {
