@@ -371,10 +371,35 @@ typedef struct ind__writer {
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
+/* clang-format off */
+/* The largest of a vector of 16-bit floats, T: bf16 or f16. */
+#define IND__CG_MAX_HALVES(T) \
+      "// The largest of N " #T " joins a state: two by two, as they lie in memory.\n" \
+      "#ifndef IND_EMULATION\n" \
+      "static IND_INLINE unsigned ind_max_" #T "x2(unsigned a, unsigned b) {\n" \
+      "    unsigned m;\n" \
+      "    asm(\"max.NaN." #T "x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n" \
+      "    return m;\n" \
+      "}\n" \
+      "#else\n" \
+      "static IND_INLINE unsigned ind_max_" #T "x2(unsigned a, unsigned b) {\n" \
+      "    unsigned m[2];\n" \
+      "    for (int i = 0; i < 2; i++)\n" \
+      "        m[i] = ind_f32_to_" #T "(ind_max(ind_" #T "_to_f32((unsigned short)(a >> 16 * i)), ind_" #T "_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n" \
+      "}\n" \
+      "#endif\n" \
+      "template <int N> static IND_INLINE void ind_join_" #T "(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 2; i < N; i += 2) m = ind_max_" #T "x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n" \
+      "    s.join({ind_" #T "_to_f32((unsigned short)m)});\n" \
+      "    s.join({ind_" #T "_to_f32((unsigned short)(m >> 16))});\n" \
+      "}\n"
+
 /* Functions that a source may use: name, pieces it needs, text. Only the pieces used are written, in this order.
    What needs inline PTX is left to the including file under IND_EMULATION. */
 #define IND__CG_NEEDS(...) __VA_ARGS__
-/* clang-format off */
 #define IND__CG_PRELUDE(X)                                                                                             \
     X(DEPENDENCY, 0,                                                                                                   \
       "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n" \
@@ -833,52 +858,8 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX),                                                 \
-      "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n"                                   \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
-      "    unsigned m;\n"                                                                                              \
-      "    asm(\"max.NaN.bf16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                    \
-      "    return m;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#else\n"                                                                                                        \
-      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
-      "    unsigned m[2];\n"                                                                                           \
-      "    for (int i = 0; i < 2; i++)\n"                                                                              \
-      "        m[i] = ind_f32_to_bf16(ind_max(ind_bf16_to_f32((unsigned short)(a >> 16 * i)), ind_bf16_to_f32((unsigned short)(b >> 16 * i))));\n" \
-      "    return m[0] | m[1] << 16;\n"                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n"                                                                                                       \
-      "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 2; i < N; i += 2) m = ind_max_bf16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"             \
-      "    s.join({ind_bf16_to_f32((unsigned short)m)});\n"                                                            \
-      "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n"                                                    \
-      "}\n")                                                                                                           \
-    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX),                                                   \
-      "// The largest of N f16 joins a state: two by two, as they lie in memory.\n"                                    \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
-      "    unsigned m;\n"                                                                                              \
-      "    asm(\"max.NaN.f16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                     \
-      "    return m;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#else\n"                                                                                                        \
-      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
-      "    unsigned m[2];\n"                                                                                           \
-      "    for (int i = 0; i < 2; i++)\n"                                                                              \
-      "        m[i] = ind_f32_to_f16(ind_max(ind_f16_to_f32((unsigned short)(a >> 16 * i)), ind_f16_to_f32((unsigned short)(b >> 16 * i))));\n" \
-      "    return m[0] | m[1] << 16;\n"                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n"                                                                                                       \
-      "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 2; i < N; i += 2) m = ind_max_f16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"              \
-      "    s.join({ind_f16_to_f32((unsigned short)m)});\n"                                                             \
-      "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n"                                                     \
-      "}\n")                                                                                                           \
+    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX), IND__CG_MAX_HALVES(bf16)) \
+    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX), IND__CG_MAX_HALVES(f16)) \
     X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
@@ -2226,12 +2207,16 @@ static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* The name of the vector of bf16 whose element j LOAD i is; NULL: it is something else. Half of the elements are taken
-   out of their words by one instruction then, not two (layer_norm of 65536: 17 percent fewer instructions). */
-static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
+/* The name of the vector whose element j LOAD i is; NULL: it is something else. */
+static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
-    if (!at || at[6] || cg__memory_dtype(w, i) != IND_BF16) return NULL;
-    return cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]);
+    return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
+}
+
+/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not two
+   (layer_norm of 65536: 17 percent fewer instructions). */
+static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
+    return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
 
 static void cg__load(ind__writer *w, uint32_t i) {
@@ -5349,10 +5334,13 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int piece = cg__joins_halves(w, i, s);
         if (!piece) continue;
-        const char *element = w->memory[cg__inst(w, i)->arg[0]];
+        const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
+        if (!vector) {
+            cg__fail(w);
+            return;
+        }
         cg__use(w, piece);
-        ind__textf(&w->code, "ind_join_%s(s%u, %.*s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i,
-                   (int)(strstr(element, ".at[j]") - element), element);
+        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
