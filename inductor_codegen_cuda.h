@@ -390,9 +390,9 @@ typedef struct ind__writer {
       "}\n" \
       "#endif\n" \
       "template <int N> static IND_INLINE void ind_join_" #T "(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n" \
+      "    unsigned m = v.word[0];\n" \
       "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 2; i < N; i += 2) m = ind_max_" #T "x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n" \
+      "    for (int i = 1; i < N / 2; i++) m = ind_max_" #T "x2(m, v.word[i]);\n" \
       "    s.join({ind_" #T "_to_f32((unsigned short)m)});\n" \
       "    s.join({ind_" #T "_to_f32((unsigned short)(m >> 16))});\n" \
       "}\n"
@@ -437,6 +437,12 @@ typedef struct ind__writer {
       "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n"             \
       "    T at[N];\n"                                                                                                 \
       "};\n"                                                                                                           \
+      "template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {\n" \
+      "    union {\n" \
+      "        unsigned word[N / 2];\n" \
+      "        unsigned short at[N];\n" \
+      "    };\n" \
+      "};\n" \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load(const T *p) {\n"                          \
       "    return *reinterpret_cast<const ind_vec<T, N> *>(p);\n"                                                      \
       "}\n"                                                                                                            \
@@ -1109,8 +1115,7 @@ typedef struct ind__writer {
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n"                               \
       "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n"           \
-      "    unsigned word;\n"                                                                                           \
-      "    memcpy(&word, &v.at[j / 2 * 2], 4);\n"                                                                       \
+      "    const unsigned word = v.word[j / 2];\n" \
       "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n"                                         \
       "}\n")                                                                                                           \
     X(KEEP, IND__CG_NEEDS(IND__CG_VEC),                                                                                \
