@@ -2488,33 +2488,50 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Is all that is stored of the value rounded to 16 bits? */
-static bool cg__is_stored_narrow(ind__writer *w, uint32_t from) {
+/* Keeps the op a relative error of its operand as it is? */
+static bool cg__keeps_relative(const ind__inst *inst) {
+    switch ((ind_loop_op)inst->op) {
+    case IND_LOOP_MUL:
+    case IND_LOOP_DIV:
+    case IND_LOOP_RECIPROCAL:
+    case IND_LOOP_NEG:
+    case IND_LOOP_ABS: return true;
+    default: return false;
+    }
+}
+
+/* Is all that is made of the value rounded to 16 bits before its relative error can grow? */
+static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
     memset(reached, 0, w->body->num_inst);
     reached[from] = 1;
     for (uint32_t i = from + 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
+        const ind_dtype memory = inst->op == IND_LOOP_STORE ? cg__memory_dtype(w, i) : IND_F32;
         for (int k = 0; k < IND__MAX_ARGS; k++) reached[i] |= inst->arg[k] && reached[inst->arg[k]];
-        if (!reached[i] || inst->op != IND_LOOP_STORE) continue;
-        const ind_dtype memory = cg__memory_dtype(w, i);
-        if (memory != IND_F16 && memory != IND_BF16) return false;
+        if (!reached[i]) continue;
+        if (inst->op == IND_LOOP_ROUND_F16 || inst->op == IND_LOOP_ROUND_BF16 || memory == IND_F16 ||
+            memory == IND_BF16)
+            reached[i] = 0;
+        else if (!cg__keeps_relative(inst))
+            return false;
     }
     return true;
 }
 
 /* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
-   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes. expf takes twice the
-   instructions of all the rest, and rows of narrow elements in clusters are bound by them: softmax of 65536 and 262144
-   bf16, 84 and 84 % of a copy with expf, 87 and 88 without. */
+   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes; terms below 2^-126, which
+   has no subnormals, are 0. expf takes twice the instructions of all the rest: rows of narrow elements in clusters are
+   bound by them (softmax of 65536 and 262144 bf16, 84 and 84 % of a copy with expf, 87 and 88 without), and NVRTC needs
+   a fifth of its time for them. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32 || w->variant->cluster < 2) return false;
+    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
     for (uint32_t r = 1; r < i; r++)
         if (cg__inst(w, r)->op == IND_LOOP_REDUCE && cg__inst(w, r)->reduction == IND_REDUCE_ONLINE_SOFTMAX &&
             cg__softmax_term(w, r) == i)
-            return cg__is_stored_narrow(w, i);
+            return cg__is_used_narrow(w, i);
     return false;
 }
 
