@@ -2219,8 +2219,8 @@ static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
 }
 
-/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not two
-   (layer_norm of 65536: 17 percent fewer instructions). */
+/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not
+   two (layer_norm of 65536: 17 percent fewer instructions). */
 static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
