@@ -4764,7 +4764,7 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 /* Do lanes join the states of warps, a tree, rather than each thread all of them, a chain? A join of softmaxes or of
-   means takes ten times the instructions of one of sums: of 16 warps, a fifth of what NVRTC has to do for
+   means takes ten times the instructions of one of sums: for 16 warps, a tenth of what NVRTC has to do for
    cross entropy of 128256. */
 static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
