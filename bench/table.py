@@ -1,12 +1,13 @@
-"""table.py [bench.json]: writes what `make bench` measured into the README, between the marks there. Needs no torch."""
+"""table.py: writes what `make bench` measured, and its sweeps, into the README, between the marks there. Needs no torch."""
 
 import json
 import pathlib
-import sys
 import textwrap
 
+import verdict
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- written by bench/table.py -->\n", "<!-- until here -->\n"
+BEGIN, BEGIN_SWEEPS, END = "<!-- written by bench/table.py -->\n", "<!-- written by bench/table.py: sweeps -->\n", "<!-- until here -->\n"
 INTRODUCTION = """On one {device} ({ours}, torch {torch}, {date}), `make bench`: everything in one process, replayed from CUDA graphs,
 outputs checked against float64 first, medians. *compile* is torch.compile{modes}; *% of copy* is the time of a copy of the
 workload's least bytes over ours, in the same run, by the driver or by a kernel, whichever is faster; blank where it is not the
@@ -34,8 +35,30 @@ def table(data):
     return introduction + "\n\n" + "\n".join(head + [row(r, peers) for r in data["rows"]]) + "\n"
 
 
-def replaced(readme, text):
-    before, begin, rest = readme.partition(BEGIN)
+def extreme(rows, key, worst, form):
+    """The worst of the rows' figures and the shape that it is of."""
+    r = worst(rows, key=key, default=None)
+    return f"{form(key(r))} ({r['rows']} x {r['cols']})" if r else ""
+
+
+def sweep_row(family, dtype, rows):
+    share = extreme([r for r in rows if verdict.measured_by_copy(r)], verdict.of_copy, min, lambda v: f"{100 * v:.0f}")
+    ratio = extreme([r for r in rows if "compile" in r["us"]], verdict.of_compile, max, lambda v: f"{v:.2f}")
+    wrong = f"; {n} WRONG" if (n := sum(r["wrong"] for r in rows)) else ""
+    return f"| {family} | {dtype} | {len(rows)}{wrong} | {share} | {len(verdict.below_copy(rows))} | {ratio} | {len(verdict.behind_compile(rows))} |"
+
+
+def sweep_table(rows):
+    """The worst points of each family and dtype."""
+    groups = {}
+    for r in rows:
+        groups.setdefault((r["family"], r["dtype"]), []).append(r)
+    head = ["| family | dtype | points | least % of copy | below 85 | most of compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
+    return "\n".join(head + [sweep_row(*key, rows) for key, rows in groups.items()]) + "\n"
+
+
+def replaced(readme, begin, text):
+    before, begin, rest = readme.partition(begin)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise SystemExit("README.md lacks the marks of bench/table.py")
@@ -43,9 +66,13 @@ def replaced(readme, text):
 
 
 def main():
-    data = json.loads(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/bench.json").read_text())
-    readme = ROOT / "README.md"
-    readme.write_text(replaced(readme.read_text(), table(data)))
+    path, readme = ROOT / "build/bench.json", ROOT / "README.md"
+    text = readme.read_text()
+    if path.exists():
+        text = replaced(text, BEGIN, table(json.loads(path.read_text())))
+    if rows := verdict.rows_of(verdict.at_hand()):
+        text = replaced(text, BEGIN_SWEEPS, sweep_table(rows))
+    readme.write_text(text)
 
 
 if __name__ == "__main__":
