@@ -35,6 +35,7 @@ import verdict
 import workloads
 
 SMALL_CALLS = 20
+MOST_JOBS = 14  # if not said: torch's compiler takes each process ten seconds to start, so that more take longer for one sweep
 DTYPES = ("f32", "bf16", "f16")  # of the sweeps
 OVER = {"sweep.json": "cols", "batch.json": "rows"}  # what a sweep goes over, by its file
 BUILD = pathlib.Path(__file__).resolve().parent.parent / "build"
@@ -290,7 +291,7 @@ def arguments():
     parser.add_argument("--autotune", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--eager", action="store_true", help="in sweeps; the table always has it")
-    parser.add_argument("--jobs", type=int, default=max(1, len(os.sched_getaffinity(0)) - 2), help="of sweeps; all cores but two")
+    parser.add_argument("--jobs", type=int, default=max(1, min(MOST_JOBS, len(os.sched_getaffinity(0)) - 2)), help="of sweeps")
     parser.add_argument("--seconds", type=float, help="of sweeps, from the start of the compiles")
     parser.add_argument("--dtypes", default=",".join(DTYPES), help="of sweeps")
     parser.add_argument("--lengths", help="of --sweep, in place of all")

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -91,6 +92,14 @@ def test_pictures(tmp_path):
     assert "GPU, torch 2, 2026-01-01" in texts and "torch.compile" in texts and "torch eager" not in texts
     assert [t for t in texts if "over the" in t] == ["f32, over the length of the row, 256 MiB", "bf16, over the length of the row, 256 MiB",
                                                     "f32, over the number of rows of 4096"]  # fmt: skip
+
+
+def test_pictures_of_the_readme():
+    """Each is there, is an image that a browser takes, and is small."""
+    names = re.findall(r"!\[.+\]\((.*?)\)", (ROOT / "README.md").read_text())
+    assert len(names) == 5
+    for path in map(ROOT.joinpath, names):
+        assert xml.etree.ElementTree.parse(path).getroot().tag == SVG + "svg" and path.stat().st_size < 32768
 
 
 def test_height_is_the_share_of_a_copy(bench):
