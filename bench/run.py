@@ -26,6 +26,7 @@ import os
 import pathlib
 import sys
 import time
+import warnings
 
 import torch
 
@@ -181,6 +182,7 @@ def compile_only():
     does so when they are measured, alone on the GPU."""
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
+    warnings.simplefilter("ignore")
     CachingAutotuner.run = lambda *args, **kwargs: None
 
 

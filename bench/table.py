@@ -1,18 +1,26 @@
-"""table.py: writes what `make bench` measured, and its sweeps, into the README, between the marks there. Needs no torch."""
+"""table.py [bench.json sweep.json...]: writes what `make bench` measured, and its sweeps, into the README, between the marks there.
+Needs no torch."""
 
 import json
 import pathlib
+import sys
 import textwrap
 
 import verdict
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BEGIN, BEGIN_SWEEPS, END = "<!-- written by bench/table.py -->\n", "<!-- written by bench/table.py: sweeps -->\n", "<!-- until here -->\n"
-INTRODUCTION = """On one {device} ({ours}, torch {torch}, {date}), `make bench`: everything in one process, replayed from CUDA graphs,
+INTRODUCTION = """On one {machine}, `make bench`: everything in one process, replayed from CUDA graphs,
 outputs checked against float64 first, medians. *compile* is torch.compile{modes}; *% of copy* is the time of a copy of the
 workload's least bytes over ours, in the same run, by the driver or by a kernel, whichever is faster; blank where it is not the
 bytes that bound the time."""
 COLUMNS = {"compile": "compile, us", "autotune": "autotuned, us", "eager": "eager, us"}
+
+
+def machine(data):
+    """What the figures are of: without the device's name and NVRTC's path, which the library says too."""
+    ours = data["ours"].partition(", ")[2].partition(" from ")[0]
+    return "{device} ({ours}, torch {torch}, {date})".format(**{**data, "ours": ours})
 
 
 def digits(us):
@@ -28,10 +36,9 @@ def row(r, peers):
 
 def table(data):
     peers = [p for p in COLUMNS if any(p in r["us"] for r in data["rows"])]
-    ours = data["ours"].partition(", ")[2].partition(" from ")[0]  # without the device's name and NVRTC's path
     modes = ", *autotuned* its mode max-autotune" if "autotune" in peers else ""
     head = ["| workload | ours, us | " + "".join(COLUMNS[p] + " | " for p in peers) + "ours / compile | % of copy |", "|---|" + "---:|" * (len(peers) + 3)]
-    introduction = textwrap.fill(INTRODUCTION.format(**{**data, "ours": ours, "modes": modes}), 127)
+    introduction = textwrap.fill(INTRODUCTION.format(machine=machine(data), modes=modes), 127)
     return introduction + "\n\n" + "\n".join(head + [row(r, peers) for r in data["rows"]]) + "\n"
 
 
@@ -48,12 +55,12 @@ def sweep_row(family, dtype, rows):
     return f"| {family} | {dtype} | {len(rows)}{wrong} | {share} | {len(verdict.below_copy(rows))} | {ratio} | {len(verdict.behind_compile(rows))} |"
 
 
-def sweep_table(rows):
+def sweep_table(files):
     """The worst points of each family and dtype."""
     groups = {}
-    for r in rows:
+    for r in (r for f in files for r in f["rows"]):
         groups.setdefault((r["family"], r["dtype"]), []).append(r)
-    head = ["| family | dtype | points | least % of copy | below 85 | most of compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
+    head = [f"One {machine(files[0])}:", "", "| family | dtype | points | least % of copy | below 85 | most of compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
     return "\n".join(head + [sweep_row(*key, rows) for key, rows in groups.items()]) + "\n"
 
 
@@ -66,12 +73,12 @@ def replaced(readme, begin, text):
 
 
 def main():
-    path, readme = ROOT / "build/bench.json", ROOT / "README.md"
-    text = readme.read_text()
-    if path.exists():
-        text = replaced(text, BEGIN, table(json.loads(path.read_text())))
-    if rows := verdict.rows_of(verdict.at_hand()):
-        text = replaced(text, BEGIN_SWEEPS, sweep_table(rows))
+    readme, paths = ROOT / "README.md", [pathlib.Path(p) for p in sys.argv[1:]] or [*ROOT.glob("build/bench.json"), *verdict.at_hand()]
+    text, files = readme.read_text(), [json.loads(path.read_text()) for path in paths]
+    for data in (f for f in files if "over" not in f):
+        text = replaced(text, BEGIN, table(data))
+    if sweeps := [f for f in files if "over" in f]:
+        text = replaced(text, BEGIN_SWEEPS, sweep_table(sweeps))
     readme.write_text(text)
 
 

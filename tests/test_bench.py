@@ -57,8 +57,10 @@ def test_verdict(bench):
 
 def test_table_of_the_sweeps(bench):
     table, readme = bench("table"), (ROOT / "README.md").read_text()
-    text = table.sweep_table(ROWS)
-    assert text.splitlines()[2:] == [
+    about = {"device": "GPU", "torch": "2", "ours": "cuda: GPU, sm_90a, driver 13.0, NVRTC 13.0 from /a/b", "date": "2026-01-01"}
+    text = table.sweep_table([{**about, "rows": ROWS[:6]}, {**about, "rows": ROWS[6:]}])
+    assert text.splitlines()[0] == "One GPU (sm_90a, driver 13.0, NVRTC 13.0, torch 2, 2026-01-01):"
+    assert text.splitlines()[4:] == [
         "| softmax | f32 | 5 | 80 (256 x 262144) | 2 | 1.04 (64000 x 1000) | 1 |",
         "| row_sum | f32 | 1 | 200 (65536 x 4096) | 0 | 1.04 (65536 x 4096) | 1 |",
         "| row_sum | bf16 | 2; 1 WRONG | 85 (65536 x 4096) | 0 | 1.03 (65536 x 1024) | 0 |",
