@@ -182,7 +182,6 @@ def compile_only():
     does so when they are measured, alone on the GPU."""
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-    warnings.simplefilter("ignore")
     CachingAutotuner.run = lambda *args, **kwargs: None
 
 
@@ -190,7 +189,9 @@ def fill_cache(point):
     """torch.compile's kernels of one point of a sweep, into its cache on disk."""
     w = workloads.at(point)
     try:
-        torch.compile(w.torch, dynamic=False)(**w.inputs())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.compile(w.torch, dynamic=False)(**w.inputs())
     except Exception as e:  # it is reported where it is measured
         print(f"{w.name}: {type(e).__name__}", flush=True)
     torch._dynamo.reset()
