@@ -183,6 +183,8 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
+    int pieces; /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round; 0: its
+                   lanes take a vector each */
     /* ROW_STAGED. Blocks, or clusters of them that share a row, stay and take row after row. A row moves to registers
        when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every sweep reads shared
        memory. It has two places there (stages), its own and that of the next one; or but one, which it leaves when it
@@ -3695,6 +3697,7 @@ static void cg__emit_shift(ind__writer *w) {
 }
 
 static int cg__row_threads(const ind__writer *w);
+static int cg__round_lanes(const ind__writer *w);
 static bool cg__in_registers(const ind__writer *w);
 
 /* 32-bit registers for all that a thread reads of a row: where no branch holds them back, its loads start together. */
@@ -3726,7 +3729,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->row_from) least = w->row_from;
     least -= cg__round_slack(w);
-    return least > 0 ? least / ((int64_t)cg__row_threads(w) * v->vector) : 0;
+    return least > 0 ? least / ((int64_t)cg__round_lanes(w) * v->vector) : 0;
 }
 
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
@@ -4681,6 +4684,19 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
+/* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
+static int64_t cg__piece_vectors(const ind__writer *w) {
+    int64_t length;
+    if (w->domain.rrank != 2 || !ind_expr_is_int(w->domain.extent[w->domain.rank + 1], &length)) return 0;
+    return length % w->variant->vector ? 0 : length / w->variant->vector;
+}
+
+/* Lanes of a row that take a vector of it in each round. */
+static int cg__round_lanes(const ind__writer *w) {
+    const int pieces = w->variant->pieces;
+    return pieces ? pieces * (int)cg__piece_vectors(w) : cg__row_threads(w);
+}
+
 static bool cg__shares_states(const ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
     return cg__row_threads(w) > 32;
@@ -4902,6 +4918,36 @@ static int cg__unroll_steps(const ind__writer *w) {
     return steps;
 }
 
+/* ---- rounds of whole pieces: a lane has the same place in a piece in each of them, so that what it reads is equally
+   far apart, which takes no registers for where that is. */
+
+static void cg__emit_piece(ind__writer *w) {
+    const int n = w->variant->vector;
+    const long long vectors = (long long)cg__piece_vectors(w);
+    if (!w->variant->pieces) return;
+    ind__textf(&w->code, "const int piece = (unsigned)lane / %lldu, within = ", vectors);
+    ind__textf(&w->code, n > 1 ? "(lane - piece * %lld) * %d;\n" : "lane - piece * %lld;\n", vectors, n);
+}
+
+/* Opens the loop over the rounds; returns how many scopes that are. */
+static int cg__begin_pieces(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int rounds = v->per_thread / v->vector, lanes = cg__round_lanes(w), first = w->domain.rank;
+    const long long whole = (long long)cg__whole_rounds(w);
+    const char *all = cg__expr_string(w, w->domain.extent[first]), *lives = "", *inside = "";
+    if (lanes < cg__row_threads(w)) lives = cg__string(w, "lane < %d", lanes);
+    if (whole < rounds)
+        inside = whole ? cg__string(w, "(k < %lld || r0 < %s)", whole, all) : cg__string(w, "r0 < %s", all);
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->pieces);
+    w->var[first] = "r0";
+    w->var[first + 1] = "within";
+    if (!*lives && !*inside) return 1;
+    cg__begin(w, "if (%s%s%s)", lives, *lives && *inside ? " && " : "", inside);
+    return 2;
+}
+
 /* Opens the loops over the row; returns how many scopes that are. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -4922,6 +4968,8 @@ static int cg__emit_sweep_loops(ind__writer *w) {
                       cg__shifted_reach(w), extent, r, threads * n);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %d)", type, r, times, r, extent, r, threads * n);
+    } else if (v->pieces) {
+        return cg__begin_pieces(w);
     } else {
         int64_t row = 0;
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
@@ -5095,19 +5143,25 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
 
 /* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
    the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy; of 2 to 4 blocks up to 3 % slower). */
+   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower). What that takes to find the row after the
+   next, in more than one dimension, a thread has where its block is alone on a multiprocessor. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->cluster > 8 && v->stages == 2 && !v->shifted && w->domain.rank == 1;
+    return v->cluster > 8 && v->stages == 2 && !v->shifted && (w->domain.rank == 1 || v->blocks_per_sm == 1);
 }
 
+static void cg__name_rows(ind__writer *w, const char *name);
+
 static void cg__emit_copies_beside(ind__writer *w) {
-    const char *row = w->var[0];
+    const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
+    memcpy(var, w->var, sizeof var);
+    memcpy(linear_name, w->linear_name, sizeof linear_name);
     cg__begin(w, "if (next < %s)", cg__expr_string(w, cg__p_numel(w)));
-    w->var[0] = "next";
+    cg__name_rows(w, "next");
     cg__emit_copies(w, "turn");
-    w->var[0] = row;
     cg__end(w);
+    memcpy(w->var, var, sizeof var);
+    memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
 /* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
@@ -5215,6 +5269,7 @@ static void cg__begin_cluster(ind__writer *w) {
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
                v->threads);
+    cg__emit_piece(w);
 }
 
 /* What all rows use, of narrow types. */
@@ -5265,6 +5320,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         cg__begin_cluster(w);
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        cg__emit_piece(w);
     }
     if (cg__orders_rows(w))
         cg__emit_row_order(w);
@@ -5509,8 +5565,43 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     return loads;
 }
 
+/* ---- what all neighbours in a vector share, as a channel's weight: behind the joins of a row there is nothing to do
+   while it is on its way, so that it is loaded ahead of them (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+
+static int cg__spare_registers(const ind__writer *w);
+
+static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
+           !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Is there a register for each of them in every round? */
+static bool cg__shared_come_ahead(const ind__writer *w) {
+    int num = 0;
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) num += cg__is_shared_load(w, i);
+    return num && num * (w->variant->per_thread / w->variant->vector) <= cg__spare_registers(w);
+}
+
+static void cg__emit_shared_loads(ind__writer *w) {
+    if (!cg__shared_come_ahead(w)) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_shared_load(w, i))
+            ind__textf(&w->code, "%s b%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
+                       w->variant->per_thread / w->variant->vector);
+    int scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_shared_load(w, i)) continue;
+        ind__textf(&w->code, "b%u[k] = %s;\n", i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "b%u[k]", i);
+    }
+    while (scopes--) cg__end(w);
+}
+
 static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     const bool first = cg__loads_come_first(w, s);
+    cg__emit_shared_loads(w);
     cg__need_sweep(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
     cg__need_all(w);
@@ -5734,6 +5825,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        cg__emit_piece(w);
         if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)
@@ -8906,13 +8998,32 @@ static bool cg__wish_blocks(ind__writer *w) {
     return few || w->more_ways;
 }
 
+/* Does something count the places along the row? */
+static bool cg__counts_places(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ARGMAX) return true;
+    return false;
+}
+
+/* Whole pieces in each round of so many lanes, if that leaves no more than a sixteenth of them idle; and how many lanes
+   then have a vector. (A channel of 256 pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a
+   multiprocessor, in whole pieces 48 and two.) */
+static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
+    ind__variant *v = w->variant;
+    const int64_t vectors = cg__piece_vectors(w);
+    const bool may = vectors && !v->shifted && !w->kernel->run && !w->handover && !cg__counts_places(w);
+    const int pieces = may ? (int)(lanes / vectors) : 0;
+    v->pieces = (lanes - pieces * vectors) * 16 <= lanes ? pieces : 0;
+    return v->pieces ? pieces * vectors : lanes;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     double words = cg__kept_words(w);
     if (longest > 65536 || ind_hint(cg__r_numel(w)) * 8 < longest) return false;
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
-        int64_t per_vector = (int64_t)threads * v->vector;
+        int64_t per_vector = cg__choose_pieces(w, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
         if (v->shifted &&
@@ -8927,6 +9038,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
         if (cg__wish_blocks(w)) return true;
         break;
     }
+    v->pieces = 0;
     return false;
 }
 
@@ -8978,7 +9090,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     v->blocks_per_sm = blocks;
     v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
-        int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
+        int64_t per_vector = cg__choose_pieces(w, v->threads * v->cluster) * v->vector;
         const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
         v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
         if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room) return true;
@@ -9006,6 +9118,28 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
+/* Those that a thread holds for each of its elements; values take the place of what they are of. */
+static double cg__words_held(const cg__held_words *words, int held, bool once) {
+    double sum = held ? words->values : 0;
+    if (held == 2 && sum < words->staged) sum = words->staged;
+    return once ? sum + words->common : sum;
+}
+
+/* Registers of a thread of ROW_STAGED for what it holds. */
+static int cg__staged_registers(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+    const int each = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm);
+    return (each < 255 ? each : 255) - other;
+}
+
+/* Of these, what is left. */
+static int cg__spare_registers(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const cg__held_words words = cg__count_held(w);
+    return cg__staged_registers(w) - (int)ceil(cg__words_held(&words, v->held, v->once) * v->per_thread);
+}
+
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
    otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
    row would be read again from shared memory, which costs least. */
@@ -9017,14 +9151,10 @@ static bool cg__choose_held(ind__writer *w) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
-    int room = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm) - other, seen = 0;
-    if (room > 255 - other) room = 255 - other;
+    const int room = cg__staged_registers(w);
+    int seen = 0;
     for (int o = 0; o < N; o++) {
-        double held = order[o].held ? words.values : 0;
-        if (order[o].held == 2 && held < words.staged)
-            held = words.staged; /* values take the place of what they are of */
-        if (order[o].once) held += words.common;
+        const double held = cg__words_held(&words, order[o].held, order[o].once);
         if (v->stages == 1 ? order[o].held < 2 || held * v->per_thread > room
                            : held * v->per_thread > room && o < N - 1)
             continue;
@@ -9965,11 +10095,15 @@ static ind_status cg__assemble(ind__writer *w) {
    into registers. */
 static bool cg__retune_row_block(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
-    const int vectors = (v->per_thread * v->threads / v->vector + threads - 1) / threads;
-    const int per_thread = vectors * v->vector;
-    if (per_thread > 64 || cg__kept_words(w) * per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(w);
+    const int pieces = v->pieces;
+    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    if (per_thread > 64 ||
+        cg__kept_words(w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+        v->pieces = pieces;
         return false;
-    v->per_thread = per_thread;
+    }
+    v->per_thread = (int)per_thread;
     v->blocks_per_sm = v->blocks_per_sm * v->threads / threads;
     return true;
 }
@@ -11377,6 +11511,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         return "no cluster of the target";
     if (staged && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
     if (staged && v->resident < 1) return "blocks that stay, and no row in work";
+    if (v->pieces && (v->shifted || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
+        return "pieces of a row that is not held";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const char *finish = cg__broken_finish(p, k, v);
@@ -11449,6 +11585,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
+    if (v->pieces) ind__textf(t, "%d whole pieces of a row in each round\n", v->pieces);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
@@ -11559,8 +11696,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
     ind__textf(t,
-               "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
-               v->cluster, v->spilled, v->crowded);
+               "\"pieces\": %d, \"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
+               v->pieces, v->index_bits, v->cluster, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
     else

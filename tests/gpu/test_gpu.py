@@ -106,6 +106,15 @@ GRAPHS = {
   n = batch_norm(c, v, training=true)
   output g, n
 }""",
+    "rows_of_pieces": """graph rows_of_pieces {
+  size C in [1, 4096] hint 64
+  input x : f32[200, C, 7, 7]
+  input w : f32[C]
+  input y : f32[100, C, 56, 56]
+  a = batch_norm(x, w, training=true)
+  b = batch_norm(y, w, training=true)
+  output a, b
+}""",
     "rows_walked_together": """graph rows_walked_together {
   size B in [1, 4096] hint 64
   input x : f32[B, 500003]
@@ -406,7 +415,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_large_clusters": ["B=40"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_large_clusters": ["B=40"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
