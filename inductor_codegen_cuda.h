@@ -190,6 +190,7 @@ typedef struct ind__variant {
        memory. It has two places there (stages), its own and that of the next one; or but one, which it leaves when it
        moves to registers. */
     int cluster, held;
+    int unit;       /* bytes that a copy to shared memory moves: 16, or 4 or 8 where pieces of a row allow no more */
     bool once;      /* what all rows use is loaded before the first of a block, into registers */
     int resident;   /* rows in work at once .. */
     ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
@@ -359,6 +360,7 @@ typedef struct ind__writer {
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 
 #include <limits.h>
+#include <stdlib.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -1125,6 +1127,14 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "template <int N> static IND_INLINE void ind_cp_async_wait(void) {\n"                                            \
       "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
+    X(CP_ASYNC_PART, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                  \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "// Copies 4 or 8 bytes into shared memory in the background.\n"                                                 \
+      "template <int BYTES> static IND_INLINE void ind_cp_async(void *smem, const void *global) {\n"                   \
+      "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], %2;\"\n"                                               \
+      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"n\"(BYTES) : \"memory\");\n" \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
@@ -5016,7 +5026,7 @@ static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
     if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
-    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
+    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == w->variant->unit;
 }
 
 /* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
@@ -5095,7 +5105,8 @@ static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w,
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
-        const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
+        const char *one = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
+        const char *vector = n > 1 ? cg__load_expression(w, i) : one;
         ind__textf(&w->code, "x%u[k] = %s;\n", i, vector);
         w->memory[i] = cg__string(w, n > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
         if (n > 1) cg__use(w, IND__CG_VEC);
@@ -5136,7 +5147,11 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
+        const char *place = cg__staged_place(w, i, turn), *from = cg__element(w, i);
+        if (w->variant->unit == 16)
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", place, from);
+        else
+            ind__textf(&w->code, "ind_cp_async<%d>(&%s, &%s);\n", w->variant->unit, place, from);
         w->memory[i] = memory;
     }
 }
@@ -5238,7 +5253,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
-    cg__use(w, IND__CG_CP_ASYNC);
+    cg__use(w, w->variant->unit == 16 ? IND__CG_CP_ASYNC : IND__CG_CP_ASYNC_PART);
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
@@ -5315,7 +5330,10 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
-    ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
+    ind__textf(&w->code, "extern __shared__ %s staged[];\n",
+               v->unit == 16  ? "uint4"
+               : v->unit == 8 ? "uint2"
+                              : "unsigned");
     if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
     } else {
@@ -9017,9 +9035,43 @@ static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
     return v->pieces ? pieces * vectors : lanes;
 }
 
+#define IND__CG_PIECES_REGISTERS 28 /* of a thread of rows in pieces, that are not for the row */
+
+/* Blocks of so many threads that the registers of a multiprocessor have room for, each with a row in pieces of single
+   elements. */
+static int cg__pieces_blocks(ind__writer *w, int64_t longest, int threads) {
+    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (longest + lanes - 1) / lanes;
+    if (!w->variant->pieces || per_thread > 64 - 8) return 0;
+    return IND__CG_SM_REGISTERS / ((int)(per_thread + IND__CG_PIECES_REGISTERS + 7) / 8 * 8 * threads);
+}
+
+/* Rows in pieces of single elements, the more of them at once, the better; fewer threads with more elements each take
+   fewer registers beside these. false: that is no better than blocks for rows of any kind. */
+static bool cg__choose_many_pieces(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    const ind__variant before = *v;
+    if (!getenv("NX_MANY") || !atoi(getenv("NX_MANY"))) return false;
+    v->strategy = IND_STRATEGY_ROW_BLOCK;
+    if (v->vector > 1 || w->part || !cg__piece_vectors(w)) return false;
+    const int usual = cg__pieces_blocks(w, longest, 512), many = cg__pieces_blocks(w, longest, 256);
+    if (many <= usual) {
+        *v = before;
+        return false;
+    }
+    v->threads = 256;
+    v->rows = 1;
+    v->blocks_per_sm = many;
+    v->per_thread = (int)((longest + cg__round_lanes(w) - 1) / cg__round_lanes(w));
+    w->more_ways = true;
+    cg__why(w, "rows of at most %lld elements stay in the registers of a block, %d of them on a multiprocessor",
+            (long long)longest, many);
+    return true;
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
+    if (w->way == 0 && cg__choose_many_pieces(w, longest)) return true;
     double words = cg__kept_words(w);
     if (longest > 65536 || ind_hint(cg__r_numel(w)) * 8 < longest) return false;
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
@@ -9069,7 +9121,7 @@ static bool cg__can_stage(const ind__writer *w) {
 }
 
 static int64_t cg__staged_bytes(const ind__writer *w) {
-    return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+    return (int64_t)w->variant->stages * w->variant->unit * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
 /* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
@@ -9167,11 +9219,29 @@ static bool cg__choose_held(ind__writer *w) {
     return w->more_ways;
 }
 
+/* Bytes that each copy moves: of rows in pieces that no vector of 16 divides, as many as all loads of a row have. */
+static int cg__choose_unit(const ind__writer *w) {
+    int unit = 0;
+    for (uint32_t i = 1; i < w->body->num_inst && cg__piece_vectors(w); i++) {
+        const uint32_t both = cg__r_mask(w), varies = w->varies[i];
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(varies & both) || !(varies & cg__p_mask(w)) ||
+            cg__is_broadcast(w, i))
+            continue;
+        const int bytes = w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (unit && bytes != unit) return 16;
+        unit = bytes;
+    }
+    return getenv("NX_UNIT") && atoi(getenv("NX_UNIT")) && (unit == 4 || unit == 8) ? unit : 16;
+}
+
+#define IND__CG_NARROW_ROUNDS 32 /* of copies of less than 16 bytes, which are many for what they move */
+
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
    rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
+    if (w->variant->unit < 16 && cg__choose_cluster(w, longest, 512, 2, 2) && w->variant->cluster == 1) return true;
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
     const bool shifted = one.shifted, common = cg__count_held(w).common > 0;
@@ -9187,8 +9257,11 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
-        !cg__choose_held(w)) {
+    v->unit = cg__choose_unit(w);
+    const bool narrow = v->unit < 16;
+    if ((v->vector == 1 && !narrow) || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
+        !cg__choose_held(w) ||
+        (narrow && (v->held < 2 || v->per_thread / v->vector > IND__CG_NARROW_ROUNDS))) {
         *v = before;
         return false;
     }
@@ -9240,6 +9313,7 @@ static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
     if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
     if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
+    if (cg__choose_unit(w) < 16) alone = true;
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }

@@ -736,6 +736,7 @@ uint64_t dependency_waits; /* of the launch that runs */
 
 /* ---- >>copy ------------------------------------------------------------------------------------------------------ */
 
+/* bytes: of 16, the rest becomes zero; negative: so many, and nothing else. */
 void rt_cp_async(void *shared, const void *global, int bytes) {
     current->copies.push_back(async_copy{shared, global, bytes});
     current->open_copies++;
@@ -756,9 +757,11 @@ void rt_cp_async_wait(int groups_left) {
     }
     for (size_t i = 0; i < copies; i++) {
         const async_copy &c = self->copies[i];
-        memset(c.shared, 0, 16);
+        if (c.bytes >= 0) {
+            memset(c.shared, 0, 16);
+        }
         if (c.bytes) {
-            memcpy(c.shared, c.global, (size_t)c.bytes);
+            memcpy(c.shared, c.global, (size_t)std::abs(c.bytes));
         }
     }
     self->copies.erase(self->copies.begin(), self->copies.begin() + (std::ptrdiff_t)copies);
