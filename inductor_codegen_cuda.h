@@ -5162,7 +5162,8 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    next, in more than one dimension, a thread has where its block is alone on a multiprocessor. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->cluster > 8 && v->stages == 2 && !v->shifted && (w->domain.rank == 1 || v->blocks_per_sm == 1);
+    const int above = getenv("NX_BES") ? atoi(getenv("NX_BES")) : 8;
+    return v->cluster > above && v->stages == 2 && !v->shifted && (w->domain.rank == 1 || v->blocks_per_sm == 1);
 }
 
 static void cg__name_rows(ind__writer *w, const char *name);
@@ -9242,6 +9243,7 @@ static int cg__choose_unit(const ind__writer *w) {
    rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
     if (w->variant->unit < 16 && cg__choose_cluster(w, longest, 512, 2, 2) && w->variant->cluster == 1) return true;
+    if (getenv("NX_WIDE") && atoi(getenv("NX_WIDE")) && cg__choose_cluster(w, longest, 1024, 1, 2)) return true;
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
     const bool shifted = one.shifted, common = cg__count_held(w).common > 0;
