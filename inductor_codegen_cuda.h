@@ -183,14 +183,14 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
-    int pieces; /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round; 0: its
-                   lanes take a vector each */
+    /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round, and how many lanes each
+       has; 0: all of its lanes take a vector. */
+    int pieces, piece_lanes;
     /* ROW_STAGED. Blocks, or clusters of them that share a row, stay and take row after row. A row moves to registers
        when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every sweep reads shared
        memory. It has two places there (stages), its own and that of the next one; or but one, which it leaves when it
        moves to registers. */
     int cluster, held;
-    int unit;       /* bytes that a copy to shared memory moves: 16, or 4 or 8 where pieces of a row allow no more */
     bool once;      /* what all rows use is loaded before the first of a block, into registers */
     int resident;   /* rows in work at once .. */
     ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
@@ -360,7 +360,6 @@ typedef struct ind__writer {
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE
 
 #include <limits.h>
-#include <stdlib.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -1127,14 +1126,6 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "template <int N> static IND_INLINE void ind_cp_async_wait(void) {\n"                                            \
       "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(CP_ASYNC_PART, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                  \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "// Copies 4 or 8 bytes into shared memory in the background.\n"                                                 \
-      "template <int BYTES> static IND_INLINE void ind_cp_async(void *smem, const void *global) {\n"                   \
-      "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], %2;\"\n"                                               \
-      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"n\"(BYTES) : \"memory\");\n" \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
@@ -4707,6 +4698,11 @@ static int cg__round_lanes(const ind__writer *w) {
     return pieces ? pieces * (int)cg__piece_vectors(w) : cg__row_threads(w);
 }
 
+/* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
+static bool cg__begins_at_sector(const ind__writer *w) {
+    return w->variant->pieces && w->variant->piece_lanes > cg__piece_vectors(w);
+}
+
 static bool cg__shares_states(const ind__writer *w) {
     if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
     return cg__row_threads(w) > 32;
@@ -4932,29 +4928,67 @@ static int cg__unroll_steps(const ind__writer *w) {
    far apart, which takes no registers for where that is. */
 
 static void cg__emit_piece(ind__writer *w) {
-    const int n = w->variant->vector;
-    const long long vectors = (long long)cg__piece_vectors(w);
+    const int n = w->variant->vector, lanes = w->variant->piece_lanes;
     if (!w->variant->pieces) return;
-    ind__textf(&w->code, "const int piece = (unsigned)lane / %lldu, within = ", vectors);
-    ind__textf(&w->code, n > 1 ? "(lane - piece * %lld) * %d;\n" : "lane - piece * %lld;\n", vectors, n);
+    ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
+    if (!cg__begins_at_sector(w))
+        ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
+    ind__textf(&w->code, ";\n");
+}
+
+/* The store whose boundaries of sectors the lanes begin at. */
+static uint32_t cg__piece_store(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
+    return 0;
+}
+
+/* Where piece `piece` of the row lies, of access i. */
+static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
+    const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
+    return ind__substitute(cg__index_of(w, i), w->domain.var + w->domain.rank, at, 2);
+}
+
+static int cg__sector_elements(const ind__writer *w, uint32_t i) {
+    return IND__CG_SECTOR_BYTES / ind_dtype_bytes(cg__memory_dtype(w, i));
+}
+
+/* "within" of lanes that begin at a sector, once the row is known. */
+static void cg__emit_within(ind__writer *w) {
+    if (!cg__begins_at_sector(w)) return;
+    const uint32_t i = cg__piece_store(w);
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->piece_lanes,
+               cg__expr_string(w, cg__piece_start(w, i, 0)), cg__sector_elements(w, i) - 1);
+}
+
+/* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
+static const char *cg__piece_condition(ind__writer *w, int rounds) {
+    const int lanes = w->variant->pieces * w->variant->piece_lanes;
+    const long long whole = (long long)cg__whole_rounds(w);
+    const char *all = cg__expr_string(w, w->domain.extent[w->domain.rank]), *live = "", *inside = "", *last = "";
+    if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
+    if (cg__begins_at_sector(w))
+        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
+    const char *join = *live || *inside ? " && " : "";
+    if (!whole)
+        last = cg__string(w, "%sr0 < %s", join, all);
+    else if (whole < rounds)
+        last = cg__string(w, "%s(k < %lld || r0 < %s)", join, whole, all);
+    return cg__string(w, "%s%s%s", live, inside, last);
 }
 
 /* Opens the loop over the rounds; returns how many scopes that are. */
 static int cg__begin_pieces(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int rounds = v->per_thread / v->vector, lanes = cg__round_lanes(w), first = w->domain.rank;
-    const long long whole = (long long)cg__whole_rounds(w);
-    const char *all = cg__expr_string(w, w->domain.extent[first]), *lives = "", *inside = "";
-    if (lanes < cg__row_threads(w)) lives = cg__string(w, "lane < %d", lanes);
-    if (whole < rounds)
-        inside = whole ? cg__string(w, "(k < %lld || r0 < %s)", whole, all) : cg__string(w, "r0 < %s", all);
+    const int rounds = v->per_thread / v->vector, first = w->domain.rank;
+    const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
     ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->pieces);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
-    if (!*lives && !*inside) return 1;
-    cg__begin(w, "if (%s%s%s)", lives, *lives && *inside ? " && " : "", inside);
+    if (!*condition) return 1;
+    cg__begin(w, "if (%s)", condition);
     return 2;
 }
 
@@ -5026,7 +5060,7 @@ static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
     if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
-    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == w->variant->unit;
+    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
 /* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
@@ -5105,8 +5139,7 @@ static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w,
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
-        const char *one = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-        const char *vector = n > 1 ? cg__load_expression(w, i) : one;
+        const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
         ind__textf(&w->code, "x%u[k] = %s;\n", i, vector);
         w->memory[i] = cg__string(w, n > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
         if (n > 1) cg__use(w, IND__CG_VEC);
@@ -5147,23 +5180,20 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        const char *place = cg__staged_place(w, i, turn), *from = cg__element(w, i);
-        if (w->variant->unit == 16)
-            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", place, from);
-        else
-            ind__textf(&w->code, "ind_cp_async<%d>(&%s, &%s);\n", w->variant->unit, place, from);
+        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
         w->memory[i] = memory;
     }
 }
 
 /* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
    the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower). What that takes to find the row after the
-   next, in more than one dimension, a thread has where its block is alone on a multiprocessor. */
+   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower; of 8, rows of one piece -3 to 2 %, of several
+   2 to 3 % faster). What it takes to find that row in more than one dimension, a thread has if its block is alone on a
+   multiprocessor. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int above = getenv("NX_BES") ? atoi(getenv("NX_BES")) : 8;
-    return v->cluster > above && v->stages == 2 && !v->shifted && (w->domain.rank == 1 || v->blocks_per_sm == 1);
+    if (v->cluster <= (w->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    return w->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
 static void cg__name_rows(ind__writer *w, const char *name);
@@ -5254,7 +5284,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
-    cg__use(w, w->variant->unit == 16 ? IND__CG_CP_ASYNC : IND__CG_CP_ASYNC_PART);
+    cg__use(w, IND__CG_CP_ASYNC);
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
@@ -5331,10 +5361,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
-    ind__textf(&w->code, "extern __shared__ %s staged[];\n",
-               v->unit == 16  ? "uint4"
-               : v->unit == 8 ? "uint2"
-                              : "unsigned");
+    ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
     if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
     } else {
@@ -5851,6 +5878,7 @@ static void cg__emit_row_position(ind__writer *w) {
         w->var[0] = "i0";
     else
         cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__emit_within(w);
 }
 
 /* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
@@ -9024,58 +9052,46 @@ static bool cg__counts_places(const ind__writer *w) {
     return false;
 }
 
-/* Whole pieces in each round of so many lanes, if that leaves no more than a sixteenth of them idle; and how many lanes
-   then have a vector. (A channel of 256 pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a
-   multiprocessor, in whole pieces 48 and two.) */
-static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
-    ind__variant *v = w->variant;
+/* Lanes for each piece. What warps take of pieces of single elements begins and ends within sectors of memory, each of
+   which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
+   pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
+static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const int64_t vectors = cg__piece_vectors(w);
-    const bool may = vectors && !v->shifted && !w->kernel->run && !w->handover && !cg__counts_places(w);
-    const int pieces = may ? (int)(lanes / vectors) : 0;
-    v->pieces = (lanes - pieces * vectors) * 16 <= lanes ? pieces : 0;
-    return v->pieces ? pieces * vectors : lanes;
+    const uint32_t i = cg__piece_store(w);
+    if (w->variant->vector > 1 || w->variant->strategy != IND_STRATEGY_ROW_BLOCK || !i) return vectors;
+    const ind_expr apart = ind_expr_sub(cg__piece_start(w, i, 1), cg__piece_start(w, i, 0));
+    const int sector = cg__sector_elements(w, i);
+    const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
+    return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
 }
 
-#define IND__CG_PIECES_REGISTERS 28 /* of a thread of rows in pieces, that are not for the row */
-
-/* Blocks of so many threads that the registers of a multiprocessor have room for, each with a row in pieces of single
-   elements. */
-static int cg__pieces_blocks(ind__writer *w, int64_t longest, int threads) {
-    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (longest + lanes - 1) / lanes;
-    if (!w->variant->pieces || per_thread > 64 - 8) return 0;
-    return IND__CG_SM_REGISTERS / ((int)(per_thread + IND__CG_PIECES_REGISTERS + 7) / 8 * 8 * threads);
-}
-
-/* Rows in pieces of single elements, the more of them at once, the better; fewer threads with more elements each take
-   fewer registers beside these. false: that is no better than blocks for rows of any kind. */
-static bool cg__choose_many_pieces(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const ind__variant before = *v;
-    if (!getenv("NX_MANY") || !atoi(getenv("NX_MANY"))) return false;
-    v->strategy = IND_STRATEGY_ROW_BLOCK;
-    if (v->vector > 1 || w->part || !cg__piece_vectors(w)) return false;
-    const int usual = cg__pieces_blocks(w, longest, 512), many = cg__pieces_blocks(w, longest, 256);
-    if (many <= usual) {
-        *v = before;
-        return false;
-    }
-    v->threads = 256;
-    v->rows = 1;
-    v->blocks_per_sm = many;
-    v->per_thread = (int)((longest + cg__round_lanes(w) - 1) / cg__round_lanes(w));
-    w->more_ways = true;
-    cg__why(w, "rows of at most %lld elements stay in the registers of a block, %d of them on a multiprocessor",
-            (long long)longest, many);
+/* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
+static bool cg__take_pieces(ind__writer *w, int lanes, int64_t each) {
+    const int64_t pieces = lanes / each;
+    if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
+    w->variant->pieces = (int)pieces;
+    w->variant->piece_lanes = (int)each;
     return true;
+}
+
+/* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
+   pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
+   and 58 % of a copy, of bf16 36 and 47.) */
+static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
+    const int64_t vectors = cg__piece_vectors(w);
+    w->variant->pieces = w->variant->piece_lanes = 0;
+    if (!vectors || w->variant->shifted || w->kernel->run || w->handover || cg__counts_places(w)) return lanes;
+    const bool taken = cg__take_pieces(w, lanes, cg__lanes_of_piece(w)) || cg__take_pieces(w, lanes, vectors);
+    return taken ? w->variant->pieces * vectors : lanes;
 }
 
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
-    if (w->way == 0 && cg__choose_many_pieces(w, longest)) return true;
     double words = cg__kept_words(w);
     if (longest > 65536 || ind_hint(cg__r_numel(w)) * 8 < longest) return false;
     for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
+        v->strategy = IND_STRATEGY_ROW_BLOCK;
         int64_t per_vector = cg__choose_pieces(w, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
@@ -9122,7 +9138,7 @@ static bool cg__can_stage(const ind__writer *w) {
 }
 
 static int64_t cg__staged_bytes(const ind__writer *w) {
-    return (int64_t)w->variant->stages * w->variant->unit * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+    return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
 /* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
@@ -9220,30 +9236,11 @@ static bool cg__choose_held(ind__writer *w) {
     return w->more_ways;
 }
 
-/* Bytes that each copy moves: of rows in pieces that no vector of 16 divides, as many as all loads of a row have. */
-static int cg__choose_unit(const ind__writer *w) {
-    int unit = 0;
-    for (uint32_t i = 1; i < w->body->num_inst && cg__piece_vectors(w); i++) {
-        const uint32_t both = cg__r_mask(w), varies = w->varies[i];
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(varies & both) || !(varies & cg__p_mask(w)) ||
-            cg__is_broadcast(w, i))
-            continue;
-        const int bytes = w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (unit && bytes != unit) return 16;
-        unit = bytes;
-    }
-    return getenv("NX_UNIT") && atoi(getenv("NX_UNIT")) && (unit == 4 || unit == 8) ? unit : 16;
-}
-
-#define IND__CG_NARROW_ROUNDS 32 /* of copies of less than 16 bytes, which are many for what they move */
-
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
    rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    if (w->variant->unit < 16 && cg__choose_cluster(w, longest, 512, 2, 2) && w->variant->cluster == 1) return true;
-    if (getenv("NX_WIDE") && atoi(getenv("NX_WIDE")) && cg__choose_cluster(w, longest, 1024, 1, 2)) return true;
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
     const bool shifted = one.shifted, common = cg__count_held(w).common > 0;
@@ -9259,11 +9256,8 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    v->unit = cg__choose_unit(w);
-    const bool narrow = v->unit < 16;
-    if ((v->vector == 1 && !narrow) || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
-        !cg__choose_held(w) ||
-        (narrow && (v->held < 2 || v->per_thread / v->vector > IND__CG_NARROW_ROUNDS))) {
+    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
+        !cg__choose_held(w)) {
         *v = before;
         return false;
     }
@@ -9315,7 +9309,6 @@ static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
     if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
     if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
-    if (cg__choose_unit(w) < 16) alone = true;
     if (alone && cg__choose_row_staged(w, longest)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
 }
@@ -10172,11 +10165,11 @@ static ind_status cg__assemble(ind__writer *w) {
 static bool cg__retune_row_block(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(w);
-    const int pieces = v->pieces;
+    const ind__variant before = *v;
     const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > 64 ||
         cg__kept_words(w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
-        v->pieces = pieces;
+        *v = before;
         return false;
     }
     v->per_thread = (int)per_thread;
@@ -11587,7 +11580,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         return "no cluster of the target";
     if (staged && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
     if (staged && v->resident < 1) return "blocks that stay, and no row in work";
-    if (v->pieces && (v->shifted || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
+    if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
         return "pieces of a row that is not held";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
@@ -11661,7 +11654,8 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
-    if (v->pieces) ind__textf(t, "%d whole pieces of a row in each round\n", v->pieces);
+    if (v->pieces)
+        ind__textf(t, "%d whole pieces of a row in each round, of %d lanes each\n", v->pieces, v->piece_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
@@ -11771,9 +11765,10 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         t,
         ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
+    ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
     ind__textf(t,
-               "\"pieces\": %d, \"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
-               v->pieces, v->index_bits, v->cluster, v->spilled, v->crowded);
+               "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
+               v->cluster, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
     else

@@ -736,7 +736,6 @@ uint64_t dependency_waits; /* of the launch that runs */
 
 /* ---- >>copy ------------------------------------------------------------------------------------------------------ */
 
-/* bytes: of 16, the rest becomes zero; negative: so many, and nothing else. */
 void rt_cp_async(void *shared, const void *global, int bytes) {
     current->copies.push_back(async_copy{shared, global, bytes});
     current->open_copies++;
@@ -757,11 +756,9 @@ void rt_cp_async_wait(int groups_left) {
     }
     for (size_t i = 0; i < copies; i++) {
         const async_copy &c = self->copies[i];
-        if (c.bytes >= 0) {
-            memset(c.shared, 0, 16);
-        }
+        memset(c.shared, 0, 16);
         if (c.bytes) {
-            memcpy(c.shared, c.global, (size_t)std::abs(c.bytes));
+            memcpy(c.shared, c.global, (size_t)c.bytes);
         }
     }
     self->copies.erase(self->copies.begin(), self->copies.begin() + (std::ptrdiff_t)copies);

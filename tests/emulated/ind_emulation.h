@@ -876,18 +876,6 @@ IND_EMULATION_FN void ind_cp_async16(void *smem, const void *global, int bytes, 
     *(uint4 *)smem = uint4{0xcbcbcbcbu, 0xcbcbcbcbu, 0xcbcbcbcbu, 0xcbcbcbcbu};
     ind_emulation::rt->cp_async(smem, global, bytes);
 }
-template <int BYTES> IND_EMULATION_FN void ind_cp_async(void *smem, const void *global, IND_EMULATION_LINE) {
-    if (!ind_emulation::rt->is_shared(smem, BYTES)) {
-        ind_emulation::rt->fault("cp.async: the destination is not in shared memory", line);
-    }
-    if ((size_t)smem % BYTES != 0 || (size_t)global % BYTES != 0) {
-        ind_emulation::rt->fault("cp.async: an address is not a multiple of what is copied", line);
-    }
-    for (int i = 0; i < BYTES; i++) {
-        ((unsigned char *)smem)[i] = ((const volatile unsigned char *)global)[i] ^ 0xcb;
-    }
-    ind_emulation::rt->cp_async(smem, global, -BYTES);
-}
 IND_EMULATION_FN void ind_cp_async_commit() {
     ind_emulation::rt->cp_async_commit();
 }

@@ -111,9 +111,11 @@ GRAPHS = {
   input x : f32[200, C, 7, 7]
   input w : f32[C]
   input y : f32[100, C, 56, 56]
+  input z : bf16[200, 16, 7, 7]
   a = batch_norm(x, w, training=true)
   b = batch_norm(y, w, training=true)
-  output a, b
+  c = batch_norm(z, training=true)
+  output a, b, c
 }""",
     "rows_walked_together": """graph rows_walked_together {
   size B in [1, 4096] hint 64

@@ -16,6 +16,7 @@ FORMS = {
     "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1,
     "staged rows of clusters": lambda v: v["cluster"] > 1,
     "pieces of rows of a block": lambda v: v["pieces"] and v["strategy"] == "row per block",
+    "pieces that begin at sectors": lambda v: v["piece_lanes"] % 32 == 0 and v["vector"] == 1 and v["pieces"],
     "pieces of rows of a cluster": lambda v: v["pieces"] and v["cluster"] > 1,
     "rows of the same lanes at once": lambda v: "at once, to have enough loads under way" in v["why"],
     "shifted rows in a warp": lambda v: v["strategy"] == "row per warp" and v["shifted"],
