@@ -59,7 +59,8 @@
    all rows use lies otherwise between boundaries: it is put together for a row and kept for those that start equally
    far behind one, which a block takes one after another. A row that fits nowhere is walked along in each sweep, by the
    blocks of a cluster together if that keeps the rows in work in the L2, or if rows are few. What lies in pieces is a
-   row all the same, as a channel of a batch that has a piece in each sample, if a vector lies in one piece.
+   row all the same, as a channel of a batch that has a piece in each sample, if a vector lies in one piece: each round
+   takes whole pieces, so that a lane has its place in a piece once and for all.
 
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
    a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
