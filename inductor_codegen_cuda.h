@@ -4819,6 +4819,7 @@ static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 }
 
 static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    cg__use(w, IND__CG_JOIN_SHARED);
     ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
                cg__part_of(w));
 }
