@@ -2190,9 +2190,8 @@ typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int takers;   /* threads that take them */
-    int64_t most; /* rows that there may be */
-    bool takes;   /* the second part is being written */
+    int threads; /* of the block that takes them */
+    bool takes;  /* the second part is being written */
 } cg__handover;
 
 /* Number of the buffer among those that are handed over; -1: it is not. */
@@ -2203,10 +2202,11 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
     return -1;
 }
 
-/* "ind_take<float>(0, r0)": an element that is handed over. */
+/* "ind_take<float>(lookback, 0, r0, n0)": an element that is handed over. */
 static const char *cg__take(ind__writer *w, uint32_t i) {
-    const char *row = cg__expr_string(w, cg__index_of(w, i));
-    return cg__string(w, "ind_take<%s>(%d, %s)", cg__types[cg__memory_dtype(w, i)].memory, cg__handed(w, i), row);
+    const char *row = cg__expr_string(w, cg__index_of(w, i)), *rows = cg__expr_string(w, w->handover->rows);
+    return cg__string(w, "ind_take<%s>(lookback, %d, %s, %s)", cg__types[cg__memory_dtype(w, i)].memory,
+                      cg__handed(w, i), row, rows);
 }
 
 /* buffer[index] of a LOAD or STORE, or what `memory` says instead. */
@@ -9395,7 +9395,7 @@ static bool cg__choose_column_split(ind__writer *w) {
 static void cg__choose_finish(ind__writer *w) {
     ind__variant *v = w->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
-    v->threads = w->handover->takers;
+    v->threads = w->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
     cg__why(w, "the block that began last walks along what others leave");
     cg__grid(w, cg__p_numel(w), 1);
@@ -10793,10 +10793,10 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
 #define IND__CG_TRIP_NS 500 /* of a word from one block to another, through the L2 of an H200 */
 
 static const char cg__finish_text[] =
-    "// What the block has found of its own rows; in the end what all have found.\n"
-    "static IND_INLINE unsigned *ind_found(int which, int row) {\n"
-    "    __shared__ unsigned found[IND_HANDED * IND_MOST];\n"
-    "    return &found[which * IND_MOST + row];\n"
+    "// What the block has found of its own rows.\n"
+    "static IND_INLINE unsigned *ind_own() {\n"
+    "    __shared__ unsigned own[IND_HANDED * IND_ROWS];\n"
+    "    return own;\n"
     "}\n"
     "template <typename T> union ind_handed {\n"
     "    unsigned bits;\n"
@@ -10805,57 +10805,26 @@ static const char cg__finish_text[] =
     "template <typename T> static IND_INLINE void ind_leave(int which, int row, T value) {\n"
     "    ind_handed<T> u = {0};\n"
     "    u.value = value;\n"
-    "    *ind_found(which, row) = u.bits;\n"
+    "    ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "template <typename T> static IND_INLINE T ind_take(int which, int row) {\n"
-    "    const ind_handed<T> u = {*ind_found(which, row)};\n"
-    "    return u.value;\n"
-    "}\n"
-    "// Is it the block that began last? In the threads that take what there is, which know it alone where the first "
-    "of\n"
-    "// them has left what the block has.\n"
-    "static IND_INLINE bool ind_is_last(unsigned turn) {\n"
-    "    if (IND_TAKERS > 32 || IND_ROWS > 1) return ind_began_last(turn, gridDim.x);\n"
-    "    if (threadIdx.x >= 32) return false;\n"
-    "    turn = __shfl_sync(0xffffffffu, turn, 0);\n"
-    "    __syncwarp();\n"
-    "    return turn == gridDim.x - 1;\n"
-    "}\n"
-    "// The words of rows, as they come, for those of other blocks: some at once, as each takes a trip.\n"
-    "static IND_INLINE void ind_take_words(volatile unsigned long long *words, int which, int rows) {\n"
-    "    for (int row = threadIdx.x; row < rows; row += IND_TAKERS * IND_WORDS) {\n"
-    "        unsigned long long word[IND_WORDS];\n"
-    "        _Pragma(\"unroll\")\n"
-    "        for (int k = 0; k < IND_WORDS; k++) {\n"
-    "            const int i = row + k * IND_TAKERS;\n"
-    "            word[k] = i < rows && i / IND_ROWS != blockIdx.x ? words[i] : 0;\n"
-    "        }\n"
-    "        _Pragma(\"unroll\")\n"
-    "        for (int k = 0; k < IND_WORDS; k++) {\n"
-    "            const int i = row + k * IND_TAKERS;\n"
-    "            if (i >= rows || i / IND_ROWS == blockIdx.x) continue;\n"
-    "            while (word[k] >> 32 == 0) word[k] = words[i];\n"
-    "            words[i] = 0;\n"
-    "            *ind_found(which, i) = (unsigned)word[k];\n"
-    "        }\n"
-    "    }\n"
-    "}\n"
-    "// All threads of a block call this once it is done. True in those that take what all blocks have found, which is "
-    "that\n"
-    "// of the block that began last; the others hand it over: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this once it is done. True in the one that began last; the others hand over what "
+    "they\n"
+    "// have found: words that are there once their upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
-    "    const bool last = ind_is_last(turn);\n"
-    "    if (threadIdx.x >= IND_TAKERS) return false;\n"
-    "    for (int which = 0; which < IND_HANDED; which++) {\n"
-    "        volatile unsigned long long *const words = lookback + 1 + which * rows;\n"
-    "        const int first = blockIdx.x * IND_ROWS, end = first + IND_ROWS < rows ? first + IND_ROWS : rows;\n"
-    "        if (last) ind_take_words(words, which, rows);\n"
-    "        for (int row = first + threadIdx.x; !last && row < end; row += IND_TAKERS)\n"
-    "            words[row] = 1ull << 32 | *ind_found(which, row);\n"
-    "    }\n"
-    "    if (last && IND_TAKERS > 32) __syncthreads();\n"
-    "    else if (last) __syncwarp();\n"
+    "    const bool last = ind_began_last(turn, gridDim.x);\n"
+    "    const int i = threadIdx.x, row = (int)blockIdx.x * IND_ROWS + i % IND_ROWS;\n"
+    "    if (!last && i < IND_HANDED * IND_ROWS && row < rows)\n"
+    "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
     "    return last;\n"
+    "}\n"
+    "template <typename T> static IND_INLINE T ind_take(unsigned long long *lookback, int which, int row, int rows) {\n"
+    "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
+    "    volatile unsigned long long *const from = lookback + 1 + which * rows + row;\n"
+    "    unsigned long long word = own < IND_ROWS ? 1ull << 32 | ind_own()[which * IND_ROWS + own] : *from;\n"
+    "    while (word >> 32 == 0) word = *from;\n"
+    "    if (own >= IND_ROWS) *from = 0;\n"
+    "    const ind_handed<T> u = {(unsigned)word};\n"
+    "    return u.value;\n"
     "}\n\n";
 
 /* May the next kernel write while blocks of this one still run? Places in the arena are free for it once this kernel is
@@ -10947,24 +10916,9 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
-#define IND__CG_WORDS 4    /* that a lane waits for at once, where a warp takes them */
-#define IND__CG_FOUND 4096 /* at most, in 16 KiB of shared memory */
-
-static int cg__words_under_way(int takers) {
-    return takers == 32 ? IND__CG_WORDS : 1;
-}
-
-/* Rows that so many threads take in as long as a launch. */
-static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h, int takers) {
-    const int rounds = p->target.launch_ns / IND__CG_TRIP_NS, place = IND__CG_FOUND / (int)h->num;
-    const int most = takers * cg__words_under_way(takers) * (rounds > 1 ? rounds : 1);
-    return most < place ? most : place;
-}
-
-/* A warp needs no barrier, neither before it takes what there is nor behind. */
-static void cg__choose_takers(const ind_plan *p, cg__handover *h, int threads) {
-    h->takers = ind_hint(h->rows) <= cg__most_finished(p, h, 32) ? 32 : threads;
-    h->most = cg__most_finished(p, h, h->takers);
+static int64_t cg__most_finished(const ind_plan *p, int threads) {
+    const int rounds = p->target.launch_ns / IND__CG_TRIP_NS;
+    return (int64_t)threads * (rounds > 1 ? rounds : 1);
 }
 
 static void cg__call_part(cg__combo *x, int part, const char *member, const char *block) {
@@ -10978,7 +10932,7 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 }
 
 /* The source: both parts, and what each block does. */
-static void cg__write_finish(cg__combo *x, const cg__handover *h) {
+static void cg__write_finish(cg__combo *x, uint32_t num_handed) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
     ind__pieces prelude = x->part[0]->prelude;
@@ -10987,11 +10941,8 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
-    ind__textf(
-        t, "// Values of a row that are handed over, rows of a block, and of all at most; threads that take what all\n"
-           "// have found, and words that each waits for at once.\n");
-    ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_MOST = %lld, IND_TAKERS = %d, IND_WORDS = %d };\n",
-               (unsigned)h->num, v->rows, (long long)h->most, h->takers, cg__words_under_way(h->takers));
+    ind__textf(t, "// Values of a row that are handed over, and rows of a block.\n");
+    ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d };\n", num_handed, v->rows);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
     ind__textf(t,
                "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
@@ -11032,10 +10983,10 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
     v->takes_next = true;
-    *able = cg__guard_finish(v, h->rows, h->most);
+    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, v->threads));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
-    cg__write_finish(&x, h);
+    cg__write_finish(&x, h->num);
     ind__textf(&why, "%s; the block that began last takes what is found of each, in place of the next kernel's launch",
                rows->why);
     v->why = cg__keep_text(&p->arena, &why);
@@ -11071,9 +11022,8 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     bool able = false;
     if (kp->num_variants >= IND__MAX_VARIANTS || !cg__may_finish(p, k, &h)) return IND_OK;
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
-    if (status || !able) return status;
-    cg__choose_takers(p, &h, rows.variant.threads);
-    if (ind_hint(h.rows) > h.most) return status;
+    if (status || !able || ind_hint(h.rows) > cg__most_finished(p, rows.variant.threads)) return status;
+    h.threads = rows.variant.threads;
     h.takes = true;
     status = cg__plan_handed(p, &next, &h, &able);
     if (status || !able) return status;
