@@ -837,11 +837,12 @@ typedef struct ind__writer {
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
     X(MAX_WARP, IND__CG_NEEDS(IND__CG_MAX),                                                                            \
-      "// The largest of a warp at once, as integers of the same order: a NaN that a join has made is above all.\n"      \
+      "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n"                \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n"                          \
       "    if (LANES == 32) {\n"                                                                                       \
-      "        const int i = __float_as_int(s.value), m = __reduce_max_sync(0xffffffffu, i ^ (i >> 31 & 0x7fffffff));\n"    \
+      "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n"                             \
+      "        const int m = __reduce_max_sync(0xffffffffu, key);\n"                                                   \
       "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n"                                                \
       "    } else {\n"                                                                                                 \
       "        _Pragma(\"unroll\")\n"                                                                                  \
@@ -10865,9 +10866,9 @@ static const char cg__finish_text[] =
     "    u.value = value;\n"
     "    ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "// All threads of a block call this once it is done. True in those of the one that began last that take what "
-    "there\n"
-    "// is; the others hand over what they have found: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this once it is done. True in those of the block that began last that take what "
+    "all\n"
+    "// have found; the others hand it over: words that are there once their upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
     "    bool last;\n"
     "    if (IND_TAKERS > 32 || IND_ROWS > 1) {\n"
