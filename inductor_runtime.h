@@ -3440,7 +3440,8 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
-    bool outer;           /* something uses it that is not per element of the row */
+    bool outer;           /* something uses it that is not per element of the row, .. */
+    bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
     bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
                              per element, or reduced again, so that the scan runs in several passes? */
 } rt__host_facts;
@@ -3456,6 +3457,25 @@ static bool rt__is_sort(const ind_body *b, uint32_t i) {
 /* Is it part of a scan, so that its value changes from element to element? */
 static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
+}
+
+/* Is it the index of the row's elements alone? */
+static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
+}
+
+/* Marks what instruction i uses as used by it. */
+static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
+    rt__host_deps d;
+    const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    (void)rt__host_find_deps(b, i, &d);
+    for (uint32_t k = 0; k < d.num; k++) {
+        f[d.source[k]].live = true;
+        if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
+        if (!inner) f[d.source[k]].outer = true;
+        if (!inner && (stores || checks || f[i].rooted)) f[d.source[k]].rooted = true;
+    }
 }
 
 static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
@@ -3484,14 +3504,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     }
     for (uint32_t i = b->num_inst; i-- > 1;) {
         if (b->inst[i].op == IND_LOOP_STORE || b->inst[i].op == IND_LOOP_INDIRECT) f[i].live = true;
-        if (!f[i].live) continue;
-        (void)rt__host_find_deps(b, i, &d);
-        bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE;
-        for (uint32_t k = 0; k < d.num; k++) {
-            f[d.source[k]].live = true;
-            if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
-            if (!inner) f[d.source[k]].outer = true;
-        }
+        if (f[i].live) rt__host_mark_uses(b, f, i);
     }
     return IND_OK;
 }
@@ -3530,10 +3543,11 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
     return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
 }
 
-/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone. */
+/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone, and what is
+   loaded for them may have no more elements than the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
-    const bool for_elements = b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
-    return rt__filter_once(b, f, i, level) && !for_elements;
+    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+           (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
 }
 
 static bool rt__filter_spread(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
