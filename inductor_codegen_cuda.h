@@ -10810,12 +10810,13 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
     return found == w->handover->num;
 }
 
-/* One row a point, kept by the threads of a block, that is left; or one pass along all rows, which takes them. */
+/* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
+   all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide) return false;
+    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
         return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);
