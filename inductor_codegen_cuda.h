@@ -213,6 +213,7 @@ typedef struct ind__variant {
     /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
        the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
+    struct ind__variant *alone; /* one of them that needs no cluster, but as much local memory: if there is no other */
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
     int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
 } ind__variant;

@@ -5206,9 +5206,10 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
     return local > 0 ? local : 0;
 }
 
-/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way. */
+/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
+   that needs no cluster: should the device have no place for one. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->otherwise;
+    ind__variant *way = v->otherwise, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
@@ -5221,7 +5222,9 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
         v->spilled = local;
     } else {
         v->otherwise = way->otherwise;
+        if (!alone && way->cluster < 2) alone = way;
     }
+    v->alone = alone;
 }
 
 /* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
@@ -5335,11 +5338,14 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
     while (way && way->cluster > 1) way = way->otherwise;
+    const bool last = !way;
+    if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;
+    if (last) v->otherwise = NULL; /* they have been tried */
     v->crowded = blocks;
     *left = true;
     return IND_OK;

@@ -1,6 +1,7 @@
 /* Two threads run one module at the same time, each on a stream of its own with an instance of its own, on a GPU or the
    emulation of one (IND_DEVICE=cuda; on the host without streams): kernels whose blocks meet through memory, by words,
-   by counters or by looking back, and clusters. Each launch has the bits of the first one, which ran alone. */
+   by counters or by looking back, and clusters. Each launch has the bits of the first one, which ran alone.
+   test_streams ROUNDS runs longer. */
 #include "inductor.h"
 
 #include "check.h"
@@ -131,7 +132,7 @@ static bool prepare(void) {
 int main(int argc, char **argv) {
     worker w[THREADS] = {{0}};
     driver d;
-    const int rounds = argc > 1 ? atoi(argv[1]) : 1;
+    const int asked = argc > 1 ? atoi(argv[1]) : 0, rounds = asked > 0 ? asked : 2;
     if (ind_context_create(NULL, &context)) return 1;
     ind_graph *g = ind_graph_parse(context, text, NULL);
     bool ok = g && !ind_compile(g, NULL, &module) && prepare();
