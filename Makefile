@@ -124,7 +124,7 @@ test: | $(PYTHON)
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN) || true
-	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist worksteal $(GPU_TESTS)
+	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 $(GPU_TESTS)
 
 size-test: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/sizes/random_expressions.py --count $(COUNT) --seed $(SEED)
