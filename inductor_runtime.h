@@ -5148,9 +5148,15 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
+/* Does the launch of the kernel before this one likely run it, too? */
+static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
+    if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
+    return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
+}
+
 /* Is the variant built with the module? The others wait for a launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
-    return m->desc.all_variants || variant == ind__plan_likely(k);
+    return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
 
 /* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
@@ -5998,6 +6004,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
     int num_general, num_late;
+    bool taken; /* the launch of the kernel before runs this one, too */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -6021,7 +6028,10 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 /* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
+    const bool taken = r->taken;
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
+    r->taken = !taken && at < k->num_variants && k->variant[at].takes_next;
+    if (taken) return IND_OK;
     r->num_general += at > 0;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (at > 0) rt__add_failing(r, k->variant[0].guard);
