@@ -51,8 +51,8 @@ GRAPHS = {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 16384]
   input w : bf16[16384]
-  input y : bf16[B, 40008]
-  input v : bf16[40008]
+  input y : f16[B, 40008]
+  input v : f16[40008]
   l = log_softmax(x, dim=-1)
   n = rms_norm(x, w, normalized_shape=[16384], eps=1e-6)
   m = log_softmax(y, dim=-1)
