@@ -61,6 +61,8 @@
    blocks of a cluster together if that keeps the rows in work in the L2, or if rows are few. What lies in pieces is a
    row all the same, as a channel of a batch that has a piece in each sample, if a vector lies in one piece.
 
+   Of rows that a mask seldom lets through a warp asks for 32 at once, and walks along those where it holds (MASKED).
+
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
    a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
    device has a place for a cluster is known then, too; the last of these ways do without.
@@ -104,6 +106,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 
 #define IND_STRATEGIES(X)                                                                                              \
     X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
+    X(MASKED, "rows under a mask")       /* a warp asks for 32 rows, and walks along those where it holds */           \
     X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
@@ -867,6 +870,20 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
+    X(MAX_WARP, IND__CG_NEEDS(IND__CG_MAX),                                                                            \
+      "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n"                \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n"                          \
+      "    if (LANES == 32) {\n"                                                                                       \
+      "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n"                             \
+      "        const int m = __reduce_max_sync(0xffffffffu, key);\n"                                                   \
+      "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n"                                                \
+      "    } else {\n"                                                                                                 \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n"                                            \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX), IND__CG_MAX_HALVES(bf16)) \
     X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX), IND__CG_MAX_HALVES(f16)) \
     X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
@@ -2176,7 +2193,7 @@ typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* of the block that takes them */
+    int threads; /* that take them: all of a block, or a warp */
     bool takes;  /* the second part is being written */
 } cg__handover;
 
@@ -3459,7 +3476,7 @@ static bool cg__needs_position(const ind__writer *w, int from, int v) {
    far as they are used. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
     bool parallel = from < w->domain.rank;
-    if (parallel && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
+    if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
         ind_expr extent = w->domain.extent[v];
@@ -4058,6 +4075,115 @@ static void cg__emit_shifted_points(ind__writer *w) {
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
     cg__end(w);
+}
+
+/* ---- rows that a mask seldom lets through. A thread for each of their points does nothing but ask, and all threads of
+   a row ask the same: a warp asks for 32 rows at once here, one a lane, and walks along those that the mask holds for.
+   It takes one access a lane of each, so that long rows are shared by many warps.
+
+   Sums by lists of 65536 rows of 512 f32 on an H200, us beside a launch, by a thread for each point and so: 21.2 and
+   0.7 where the lists have all, 21.4 and 3.5 where they lack a tenth; 84 and 87 where they have none. Four accesses a
+   lane: 0.6, 7.9 and 92. */
+
+#define IND__CG_MASKED_ROWS 32 /* one a lane */
+
+static bool cg__stores_seldom(const ind__writer *w) {
+    bool seldom = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) seldom |= (cg__inst(w, i)->flags & IND__INST_SELDOM) != 0;
+    return seldom;
+}
+
+/* Pieces that a row is cut into, each for a warp. */
+static ind_expr cg__masked_pieces(const ind__writer *w) {
+    return ind_expr_ceildiv(w->domain.extent[w->domain.rank - 1], ind_int(w->context, 32 * w->variant->per_thread));
+}
+
+static ind_expr cg__masked_rows(const ind__writer *w) {
+    return ind_expr_product(w->context, w->domain.extent, w->domain.rank - 1);
+}
+
+/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+static void cg__choose_masked(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const int last = w->domain.rank - 1;
+    if (last < 1 || w->part || v->shifted || !cg__stores_seldom(w)) return;
+    const uint32_t mask = cg__only_mask(w, last);
+    if (!mask || w->varies[mask] >> last & 1) return;
+    v->strategy = IND_STRATEGY_MASKED;
+    v->rows = IND__CG_MASKED_ROWS;
+    v->per_thread = v->vector;
+    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(w), ind_int(w->context, IND__CG_MASKED_ROWS));
+    cg__grid(w, ind_expr_mul(groups, cg__masked_pieces(w)), v->threads / 32);
+    cg__why(w, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+}
+
+/* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
+static void cg__emit_masked_place(ind__writer *w) {
+    const ind_expr pieces = cg__masked_pieces(w);
+    const char *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
+    const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
+    if (one) {
+        ind__textf(&w->code, "const %s first = %s * %d;\n", type, warp, IND__CG_MASKED_ROWS);
+        return;
+    }
+    ind__textf(&w->code, "const %s warp = %s, group = warp / %s, first = group * %d;\n", type, warp,
+               cg__expr_string(w, pieces), IND__CG_MASKED_ROWS);
+    ind__textf(&w->code, "const %s piece = (warp - group * %s) * %d;\n", type, cg__expr_string(w, pieces),
+               32 * w->variant->per_thread);
+}
+
+/* "holds": does the mask for the row of this lane? */
+static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t mask) {
+    ind__textf(&w->code, "bool holds = false;\n");
+    cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
+    ind__textf(&w->code, "const %s %s = first + lane;\n", cg__int(w), row);
+    cg__split_linear(w, row, 0, w->domain.rank - 1);
+    cg__need_none(w);
+    cg__need(w, mask);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "holds = ");
+    cg__value(w, mask);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+}
+
+/* The warp's piece of the row at hand. */
+static void cg__emit_masked_piece(ind__writer *w, const char *row) {
+    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const char *length = cg__expr_string(w, w->domain.extent[last]), *at = cg__string(w, "i%d", last);
+    const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
+    ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
+    ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
+    cg__begin(w, "if (%s < %s)", at, length);
+    if (cg__is_used(w, w->linear[last]))
+        ind__textf(&w->code, "const %s p = %s * %s + %s;\n", cg__int(w), row, length, at);
+    w->var[last] = at;
+    w->linear_name[last] = "p";
+    if (n > 1)
+        cg__emit_vector_body(w, last, at);
+    else
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static ind_status cg__emit_masked(ind__writer *w) {
+    const int last = w->domain.rank - 1;
+    const char *row = last == 1 ? "i0" : "row";
+    const uint32_t mask = cg__only_mask(w, last);
+    cg__use_positions(w);
+    cg__emit_masked_place(w);
+    cg__emit_masked_question(w, row, mask);
+    cg__begin(w, "for (unsigned those = __ballot_sync(0xffffffffu, holds); those; those &= those - 1)");
+    ind__textf(&w->code, "const %s %s = first + __ffs(those) - 1;\n", cg__int(w), row);
+    cg__split_linear(w, row, 0, last);
+    cg__need_stores(w);
+    cg__emit(w, ~(1u << last), IND__CG_ALL_STAGES);
+    cg__emit_masked_piece(w, row);
+    cg__end(w);
+    return IND_OK;
 }
 
 static ind_status cg__emit_pointwise(ind__writer *w) {
@@ -4964,6 +5090,12 @@ static int cg__unroll_steps(const ind__writer *w) {
     return steps;
 }
 
+/* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
+   where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
+static bool cg__takes_rows(const ind__writer *w) {
+    return w->handover && w->handover->takes;
+}
+
 /* Opens the loops over the row; returns how many scopes that are. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -4977,6 +5109,12 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         const char *start = step > 1 ? cg__string(w, "live ? y : (%s)(%s)", type, extent) : "0";
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
+    } else if (cg__takes_rows(w)) {
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads);
+        ind__textf(&w->code, "const %s %s = from + lane;\n", type, r);
+        cg__begin(w, "if (%s < %s)", r, extent);
+        scopes++;
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         if (v->shifted)
@@ -5588,7 +5726,10 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_chunk(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
     if (beside) cg__emit_copies_beside(w);
-    while (scopes--) cg__end(w);
+    while (scopes--) {
+        cg__end(w);
+        if (scopes && cg__takes_rows(w)) ind__textf(&w->code, "__syncwarp();\n");
+    }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->shifted) cg__emit_edge(w, s);
     cg__use_kept_values(w);
@@ -8749,6 +8890,7 @@ static void cg__choose_pointwise(ind__writer *w) {
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
         cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
+    cg__choose_masked(w);
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -10000,9 +10142,13 @@ static bool cg__has_pieces(const ind__pieces *set) {
     return any;
 }
 
+static bool cg__has_piece(const ind__pieces *set, int piece) {
+    return set->word[piece / 64] >> piece % 64 & 1;
+}
+
 static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(pieces->word[i / 64] >> i % 64 & 1)) continue;
+        if (!cg__has_piece(pieces, i)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }
@@ -10146,6 +10292,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
                  : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
+                 : w->variant->strategy == IND_STRATEGY_MASKED    ? cg__emit_masked(w)
                                                                   : cg__emit_pointwise(w);
     }
     if (status) return status;
@@ -10761,12 +10908,14 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    before it, and end without it, wherever they run; and in what order they end changes nothing, as each value has its
    place. Whoever takes a word sets it back to 0.
    A thread waits for one word after another, each of which takes a trip, so that a few rounds are as long as a launch:
-   that bounds the rows. For more of them the two kernels run as they are, each in its own launch.
+   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. As many rows as a
+   warp has lanes are taken by one, which needs no barrier, neither before nor behind.
 
-   Cross entropy of 1, 16, 64 and 256 rows of 4096 bf16, us above an empty kernel on an H200: 2.5, 2.8, 2.8, 3.2 with a
-   kernel for the mean, 1.5, 1.8, 1.9, 2.3 so. By hand, 64 rows: 2.5 with a kernel for the mean, 2.1 with a count of the
-   blocks that are done, 3.0 and more in a cluster of 16. Where a value was left by the thread that found it, before the
-   block met, and words were read at the scope of the GPU, 4 to 16 rows and 256 took more than a microsecond longer. */
+   Cross entropy of 1, 16, 32, 64 and 256 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.6, 1.9 and
+   3.5 by a warp, 1.3, 1.7, 1.7, 1.7 and 2.2 by the block; 2.5 to 3.2 with a kernel for the mean. By hand, 64 rows: 2.5
+   with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
+   through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
+   words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
 #define IND__CG_TRIP_NS 500 /* of a word from one block to another, through the L2 of an H200 */
 
@@ -10785,15 +10934,22 @@ static const char cg__finish_text[] =
     "    u.value = value;\n"
     "    ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "// All threads of a block call this once it is done. True in the one that began last; the others hand over what "
-    "they\n"
-    "// have found: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this once it is done. True in those of the block that began last that take what "
+    "all\n"
+    "// have found; the others hand it over: words that are there once their upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
-    "    const bool last = ind_began_last(turn, gridDim.x);\n"
+    "    bool last;\n"
+    "    if (IND_TAKERS > 32 || IND_ROWS > 1) {\n"
+    "        last = ind_began_last(turn, gridDim.x);\n"
+    "    } else { // the first thread has left what there is\n"
+    "        if (threadIdx.x >= 32) return false;\n"
+    "        last = __shfl_sync(0xffffffffu, turn, 0) == gridDim.x - 1;\n"
+    "        __syncwarp();\n"
+    "    }\n"
     "    const int i = threadIdx.x, row = (int)blockIdx.x * IND_ROWS + i % IND_ROWS;\n"
     "    if (!last && i < IND_HANDED * IND_ROWS && row < rows)\n"
     "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
-    "    return last;\n"
+    "    return last && threadIdx.x < IND_TAKERS;\n"
     "}\n"
     "template <typename T> static IND_INLINE T ind_take(unsigned long long *lookback, int which, int row, int rows) {\n"
     "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
@@ -10895,8 +11051,9 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
+/* A warp takes but one of them. */
 static int64_t cg__most_finished(const ind_plan *p, int threads) {
-    const int rounds = p->target.launch_ns / IND__CG_TRIP_NS;
+    const int rounds = threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
     return (int64_t)threads * (rounds > 1 ? rounds : 1);
 }
 
@@ -10911,17 +11068,18 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 }
 
 /* The source: both parts, and what each block does. */
-static void cg__write_finish(cg__combo *x, uint32_t num_handed) {
+static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
     ind__pieces prelude = x->part[0]->prelude;
     cg__add_pieces(&prelude, &x->part[1]->prelude);
     cg__add_piece(&prelude, IND__CG_TURN);
+    if (cg__has_piece(&prelude, IND__CG_MAX)) cg__add_piece(&prelude, IND__CG_MAX_WARP);
     if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
-    ind__textf(t, "// Values of a row that are handed over, and rows of a block.\n");
-    ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d };\n", num_handed, v->rows);
+    ind__textf(t, "// Values of a row that are handed over, rows of a block, and threads that take all values.\n");
+    ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_TAKERS = %d };\n", (unsigned)h->num, v->rows, h->threads);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
     ind__textf(t,
                "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
@@ -10962,12 +11120,13 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
     v->takes_next = true;
-    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, v->threads));
+    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h->threads));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
-    cg__write_finish(&x, h->num);
-    ind__textf(&why, "%s; the block that began last takes what is found of each, in place of the next kernel's launch",
-               rows->why);
+    cg__write_finish(&x, h);
+    ind__textf(&why,
+               "%s; %sthe block that began last takes what is found of each, in place of the next kernel's launch",
+               rows->why, h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
     v->source_bytes = x.text.size;
@@ -10992,27 +11151,40 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
     return kp[1].part ? IND_OK : ind__failed(p->context);
 }
 
-/* Adds a first variant to kernel k that runs the next kernel, too, if likely rows are few enough. */
-static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
-    ind_kernel_plan *kp = &p->kernel[k];
-    cg__handover h = {0};
-    cg__part rows = {.kernel = k}, next = {.kernel = k + 1}, *part[2] = {&rows, &next};
+/* Adds a first variant to kernel k that runs the next kernel, too, by so many threads. */
+static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h, int threads) {
+    ind_kernel_plan *kp = &p->kernel[rows->kernel];
+    cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
     ind__variant v;
     bool able = false;
-    if (kp->num_variants >= IND__MAX_VARIANTS || !cg__may_finish(p, k, &h)) return IND_OK;
-    ind_status status = cg__plan_handed(p, &rows, &h, &able);
-    if (status || !able || ind_hint(h.rows) > cg__most_finished(p, rows.variant.threads)) return status;
-    h.threads = rows.variant.threads;
-    h.takes = true;
-    status = cg__plan_handed(p, &next, &h, &able);
+    if (kp->num_variants >= IND__MAX_VARIANTS) return IND_OK;
+    h->threads = threads;
+    h->takes = true;
+    ind_status status = cg__plan_handed(p, &next, h, &able);
     if (status || !able) return status;
-    status = cg__plan_finish_variant(p, part, &h, &v, &able);
+    status = cg__plan_finish_variant(p, part, h, &v, &able);
     if (status || !able) return status;
     if (!cg__has_guard(&v)) return cg__always_finish(p, kp, &v, &next.variant);
     memmove(&kp->variant[1], &kp->variant[0], (size_t)kp->num_variants * sizeof v);
     kp->num_variants++;
     kp->variant[0] = v;
     return IND_OK;
+}
+
+/* Lets kernel k run the next one, too, if likely rows are few enough: by the block, and by a warp of it, which needs no
+   barrier, if there are no more than it takes at once. */
+static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
+    cg__handover h = {0};
+    cg__part rows = {.kernel = k};
+    bool able = false;
+    if (!cg__may_finish(p, k, &h)) return IND_OK;
+    ind_status status = cg__plan_handed(p, &rows, &h, &able);
+    const int threads = rows.variant.threads;
+    if (status || !able || ind_hint(h.rows) > cg__most_finished(p, threads)) return status;
+    const int64_t warp = cg__most_finished(p, 32);
+    if (cg__upper_bound(h.rows) > warp || threads == 32) status = cg__add_finish(p, &rows, &h, threads);
+    if (status || threads == 32 || ind_hint(h.rows) > warp) return status;
+    return cg__add_finish(p, &rows, &h, 32);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>predict */
@@ -11432,7 +11604,8 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
     const bool there = next < p->kernel + p->num_kernels;
     if (!there || (next->num_variants ? next->first != next - p->kernel : next->first != k - p->kernel))
         return "there is no next kernel to run";
-    if (!next->num_variants != (k->num_variants == 1)) return "what it does not run, no other launch does";
+    if (!next->num_variants != k->variant[k->num_variants - 1].takes_next)
+        return "what it does not run, no other launch does";
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)

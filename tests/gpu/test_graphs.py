@@ -33,6 +33,7 @@ FORMS = {
     "scanned rows in chunks": lambda v: re.search("a block walks along each row, [0-9]+ elements a step", v["why"]),
     "tiles by vectors": lambda v: v["strategy"] == "tiled transpose" and v["vector"] > 1,
     "tiles by elements": lambda v: v["strategy"] == "tiled transpose" and v["vector"] == 1,
+    "few rows that a warp finishes": lambda v: "a warp of the block that began last" in v["why"],
     "dependent launches": lambda v: v["dependent"],
 }
 # What is seen in the text alone: functions of the prelude.
