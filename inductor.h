@@ -5025,7 +5025,7 @@ static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t s
         return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
                            ind__say_size(in, least->e), ind__say_size(in, limit));
     if (ind__data_length(in, limit, source, length)) return in->status;
-    if (given && ind_expr_same(least->e, limit)) *length = limit;
+    if (in->bounded && ind_expr_same(least->e, limit)) *length = limit;
     return IND_OK;
 }
 

@@ -220,6 +220,7 @@ typedef struct ind__variant {
     /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
        the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
+    struct ind__variant *alone; /* one of them that needs no cluster, but as much local memory: if there is no other */
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
     int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
 } ind__variant;
@@ -314,6 +315,7 @@ typedef struct ind__writer {
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
+    uint8_t *rooted;     /* .. is it stored, or checked, of a row without elements, too? */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
     int join;            /* ROW_STAGED: joins of a cluster written so far */
@@ -2246,21 +2248,43 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
 
+static ind_expr cg__r_numel(const ind__writer *w);
+static uint32_t cg__r_mask(const ind__writer *w);
+
+/* Is the LOAD the same for a whole row, there for its elements alone, and of a buffer that may be as empty as the row?
+   Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
+static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
+    int64_t least = 1, elements = 1;
+    if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
+    ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    if (least > 0) return false;
+    const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
+    ind_expr_bounds(numel, &elements, NULL);
+    return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
+}
+
+/* "v1 ? ": under its mask, and only where there is something to load. */
+static bool cg__load_condition(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const bool maybe = cg__may_be_outside(w, i);
+    if (maybe) ind__textf(&w->code, "%s != 0%s", cg__expr_string(w, cg__r_numel(w)), inst->arg[0] ? " && " : "");
+    if (inst->arg[0]) cg__value(w, inst->arg[0]);
+    if (maybe || inst->arg[0]) ind__textf(&w->code, " ? ");
+    return maybe || inst->arg[0];
+}
+
 static void cg__load(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *vector = cg__vector_of_bf16(w, i);
     cg__declare(w, i);
-    if (inst->arg[0]) {
-        cg__value(w, inst->arg[0]);
-        ind__textf(&w->code, " ? ");
-    }
+    const bool condition = cg__load_condition(w, i);
     if (vector) {
         cg__use(w, IND__CG_BF16_AT);
         ind__textf(&w->code, "ind_bf16_at(%s, j)", vector);
     } else {
         cg__from_memory(w, cg__memory_dtype(w, i), cg__element(w, i));
     }
-    ind__textf(&w->code, inst->arg[0] ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
+    ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
 /* The value that a STORE writes: what it is given, before a rounding to the type in memory, as rounding twice is
@@ -2451,7 +2475,6 @@ static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
 }
 
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
-static ind_expr cg__r_numel(const ind__writer *w);
 
 /* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
@@ -2818,6 +2841,21 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
 }
 
+static void cg__mark_rooted(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->rooted[used] = 1;
+}
+
+static void cg__find_rooted(ind__writer *w) {
+    memset(w->rooted, 0, w->body->num_inst);
+    for (uint32_t i = w->body->num_inst; i-- > 1;) {
+        const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(w, i));
+        if (w->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
+        if (root || w->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
+    }
+}
+
 /* Marks what values per element of the row, and REDUCEs, are computed from. */
 static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
     (void)user;
@@ -2947,6 +2985,7 @@ static void cg__analyse(ind__writer *w) {
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
     cg__find_only_checks(w);
+    if (w->domain.rrank) cg__find_rooted(w);
 }
 
 static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
@@ -10117,6 +10156,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
@@ -10124,8 +10164,8 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->stage || !w->vector ||
-        !w->across || !w->through || !w->kept || !w->level || !w->runs)
+    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
+        !w->vector || !w->across || !w->through || !w->kept || !w->level || !w->runs)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -11184,12 +11224,13 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
     return found == w->handover->num;
 }
 
-/* One row a point, kept by the threads of a block, that is left; or one pass along all rows, which takes them. */
+/* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
+   all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide) return false;
+    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
         return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);

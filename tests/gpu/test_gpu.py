@@ -51,8 +51,8 @@ GRAPHS = {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 16384]
   input w : bf16[16384]
-  input y : bf16[B, 40008]
-  input v : bf16[40008]
+  input y : f16[B, 40008]
+  input v : f16[40008]
   l = log_softmax(x, dim=-1)
   n = rms_norm(x, w, normalized_shape=[16384], eps=1e-6)
   m = log_softmax(y, dim=-1)
@@ -497,7 +497,7 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish"])
+@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish", "streams"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
     done; variants of kernels that launches are the first to need. The emulation runs the same programs."""

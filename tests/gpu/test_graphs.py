@@ -14,6 +14,10 @@ from conftest import ROOT, make
 FORMS = {
     "a row in registers, few of them": lambda v: v["strategy"] == "row per block" and "64 registers a thread for" in v["why"],
     "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1,
+    "staged rows of clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1,
+    "staged rows of large clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 8,
+    "shifted staged rows": lambda v: v["strategy"] == "staged rows" and v["shifted"],
+    "rows that clusters walk along": lambda v: v["strategy"] == "looped rows" and v["cluster"] > 1,
     "staged rows of clusters": lambda v: v["cluster"] > 1,
     "pieces of rows of a block": lambda v: v["pieces"] and v["strategy"] == "row per block",
     "pieces that begin at sectors": lambda v: v["piece_lanes"] % 32 == 0 and v["vector"] == 1 and v["pieces"],
@@ -37,7 +41,8 @@ FORMS = {
     "dependent launches": lambda v: v["dependent"],
 }
 # What is seen in the text alone: functions of the prelude.
-CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send"}
+CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send",
+         "ind_split_take", "ind_finishes", "ind_join_bf16", "ind_join_f16"}
 
 
 def strategies():
