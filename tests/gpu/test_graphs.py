@@ -18,7 +18,6 @@ FORMS = {
     "staged rows of large clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 8,
     "shifted staged rows": lambda v: v["strategy"] == "staged rows" and v["shifted"],
     "rows that clusters walk along": lambda v: v["strategy"] == "looped rows" and v["cluster"] > 1,
-    "staged rows of clusters": lambda v: v["cluster"] > 1,
     "pieces of rows of a block": lambda v: v["pieces"] and v["strategy"] == "row per block",
     "pieces that begin at sectors": lambda v: v["piece_lanes"] % 32 == 0 and v["vector"] == 1 and v["pieces"],
     "pieces of rows of a cluster": lambda v: v["pieces"] and v["cluster"] > 1,
