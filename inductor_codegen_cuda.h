@@ -446,6 +446,20 @@ typedef struct ind__writer {
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
       "    return x.made;\n" \
       "}\n") \
+    X(LOAD_WORDS, IND__CG_NEEDS(IND__CG_VEC),                                                                          \
+      "// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.\n" \
+      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {\n" \
+      "    union {\n" \
+      "        ind_vec<T, N> made;\n" \
+      "        unsigned word[(N * sizeof(T) + 3) / 4];\n" \
+      "    } x;\n" \
+      "    const int bits = (int)((unsigned long long)p % 4) * 8;\n" \
+      "    const unsigned *word = reinterpret_cast<const unsigned *>((unsigned long long)p / 4 * 4);\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 0; i < (int)(N * sizeof(T) / 4); i++)\n" \
+      "        x.word[i] = sizeof(T) < 4 ? __funnelshift_r(word[i], word[i + 1], bits) : word[i];\n" \
+      "    return x.made;\n" \
+      "}\n") \
     X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                        \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
@@ -3666,14 +3680,19 @@ static int cg__shifted_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
+/* "const int head = ..": elements before the first boundary in the row at hand. */
+static void cg__emit_head(ind__writer *w) {
+    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
+    ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
+               w->variant->vector - 1);
+}
+
+/* The same, and `edges`, how many there are at both ends. */
 static void cg__emit_edges(ind__writer *w) {
     const int n = w->variant->vector, behind = cg__shifted_reach(w) - n;
     const ind_expr row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-               n - 1);
+    const char *length = cg__expr_string(w, row);
+    cg__emit_head(w);
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, n + behind - 1), row))
         ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
@@ -3731,12 +3750,17 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
+static bool cg__holds_across(const ind__writer *w);
 
-/* The expression that loads the vector of LOAD i at hand. */
+/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
+   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
+   262147 f32 spilled for these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    cg__use(w, w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
+    const bool words = w->across[i] && cg__holds_across(w);
+    cg__use(w, words ? IND__CG_LOAD_WORDS : w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], element);
+    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : w->across[i] ? "_across" : "", w->vector[i],
+                      element);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
@@ -5069,12 +5093,14 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
 }
 
 /* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
-   wait for each other. */
+   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an instruction,
+   where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for these). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
-    int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
+    const int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
     const int threads = w->variant->threads;
-    if (w->variant->stages == 1) return cg__string(w, "staged[(%d + k) * %d + threadIdx.x]", before, threads);
-    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before, threads);
+    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * threads);
+    if (!before) return cg__string(w, "staged[%s(int)threadIdx.x + k * %d]", part, threads);
+    return cg__string(w, "staged[%s(int)threadIdx.x + (%d + k) * %d]", part, before, threads);
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -5095,10 +5121,11 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
 
 /* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
    the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy; of 2 to 4 blocks up to 3 % slower). */
+   93 % of a copy; of 2 to 4 blocks up to 3 % slower). Of rows that start anywhere a vector more or less may be in the
+   last round, so that it starts behind them. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->cluster > 8 && v->stages == 2 && !v->shifted && w->domain.rank == 1;
+    return v->cluster > 8 && v->stages == 2 && w->domain.rank == 1;
 }
 
 static void cg__emit_copies_beside(ind__writer *w) {
@@ -5111,12 +5138,19 @@ static void cg__emit_copies_beside(ind__writer *w) {
 }
 
 /* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
-   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
+   into a register of its lane, next_e<number>, and is e<number> when its row is worked on; where two rows are on their
+   way, it is after_e<number> first. */
 
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
-            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
+            ind__textf(&w->code, cg__copies_beside(w) ? "%s next_e%u = 0, after_e%u = 0;\n" : "%s next_e%u = 0;\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, i);
+}
+
+static void cg__pass_next_edges(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst && cg__copies_beside(w); i++)
+        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = after_e%u;\n", i, i);
 }
 
 static void cg__load_next_edges(ind__writer *w) {
@@ -5129,7 +5163,7 @@ static void cg__load_next_edges(ind__writer *w) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
+        ind__textf(&w->code, "%s_e%u = %s;\n", cg__copies_beside(w) ? "after" : "next", i, cg__element(w, i));
         w->memory[i] = memory;
     }
     cg__end(w);
@@ -5142,6 +5176,7 @@ static void cg__use_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
+    cg__pass_next_edges(w);
     if (!w->variant->once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
@@ -5179,8 +5214,11 @@ static void cg__name_rows(ind__writer *w, const char *name) {
         cg__split_linear(w, name, 0, w->domain.rank);
 }
 
-/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
-static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
+enum { IND__CG_STAGE_EDGES = 1, IND__CG_STAGE_VECTORS = 2, IND__CG_STAGE_ROW = 3 };
+
+/* Starts the copies of row `row`, if there is one, or of some of it; or, in another order, of the row `to` at that
+   place. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, int what) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
@@ -5188,13 +5226,14 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
-    if (w->variant->shifted) cg__load_next_edges(w);
-    int scopes = cg__emit_sweep_loops(w);
-    cg__emit_copies(w, turn);
+    if (w->variant->shifted && what & IND__CG_STAGE_EDGES) cg__load_next_edges(w);
+    if (what == IND__CG_STAGE_VECTORS) cg__emit_head(w);
+    int scopes = what & IND__CG_STAGE_VECTORS ? cg__emit_sweep_loops(w) : 0;
+    if (what & IND__CG_STAGE_VECTORS) cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
     cg__end(w);
-    ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    if (what & IND__CG_STAGE_VECTORS) ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (what & IND__CG_STAGE_VECTORS && cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -5252,7 +5291,8 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside) cg__emit_stage(w, "next", "(turn + 1)", IND__CG_STAGE_ROW);
+    if (beside && v->shifted) cg__emit_stage(w, "next", "turn", IND__CG_STAGE_EDGES);
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
@@ -5273,8 +5313,9 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
                    v->cluster);
     const bool beside = cg__copies_beside(w);
     if (v->shifted) cg__declare_next_edges(w);
-    cg__emit_stage(w, "first", "0");
-    if (beside) cg__emit_stage(w, "(first + step)", "1");
+    cg__emit_stage(w, "first", "0", IND__CG_STAGE_ROW);
+    if (v->shifted) cg__pass_next_edges(w);
+    if (beside) cg__emit_stage(w, "(first + step)", "1", IND__CG_STAGE_ROW);
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
@@ -5521,11 +5562,12 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_states(w, s);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
-    const bool beside = s->stores && cg__copies_beside(w);
-    if (beside) cg__emit_copies_beside(w);
+    const bool beside = s->stores && cg__copies_beside(w), shifted = w->variant->shifted;
+    if (beside && !shifted) cg__emit_copies_beside(w);
     while (scopes--) cg__end(w);
-    if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (w->variant->shifted) cg__emit_edge(w, s);
+    if (beside && !shifted) ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (shifted) cg__emit_edge(w, s);
+    if (beside && shifted) cg__emit_stage(w, "next", "turn", IND__CG_STAGE_VECTORS);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
@@ -8889,13 +8931,13 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) return cg__wish_shifted_blocks(w);
+    const bool reduces = cg__looped_sweeps(w) == 1;
+    if (reduces && v->threads == IND__CG_FULL_THREADS && !w->kernel->run) return false;
     if (w->part || w->kernel->run || (v->threads < 256 && !cg__gathers_rows(w))) return true;
-    const bool reduces = cg__looped_sweeps(w) == 1,
-               may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
     const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
-    if (reduces && v->threads == IND__CG_FULL_THREADS) return false;
     w->more_ways = w->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = IND__CG_SM_REGISTERS / (v->threads * registers);
     if (few)
