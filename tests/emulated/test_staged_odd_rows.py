@@ -1,4 +1,5 @@
-"""Rows that wait in shared memory and start anywhere between the boundaries of vectors, on a device of two multiprocessors."""
+"""Rows that wait in shared memory and start anywhere between the boundaries of vectors, on a device of two multiprocessors, or
+of two clusters of sixteen."""
 
 import re
 import sys
@@ -11,7 +12,7 @@ from conftest import BUILD, ROOT, make
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from test_numerics import Library  # noqa: E402
 
-IND_STAGE_PLAN = 4
+IND_STAGE_PLAN, IND_STAGE_CUDA = 4, 5
 ROWS = 5
 GRAPH = """graph staged {
   size B in [1, 4096] hint 1000
@@ -47,13 +48,26 @@ ANY = """graph any {
 """
 
 
+TWICE = """graph twice {
+  size B in [1, 1000] hint 500
+  input x : bf16[B, 262147]
+  input w : bf16[262147]
+  input z : f32[B, 262145]
+  n = layer_norm(x, w, normalized_shape=[262147])
+  p = softmax(z, dim=-1)
+  output n, p
+}
+"""
+
+
 @pytest.fixture
-def library(device, monkeypatch):
+def library(device, monkeypatch, request):
     if device != "host":
         pytest.skip("the emulation runs with make test")
     for name in ("cuda", "nvrtc"):
         monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
-    monkeypatch.setenv("IND_EMULATION_SMS", "2")
+    for name, value in getattr(request, "param", {"SMS": "2"}).items():
+        monkeypatch.setenv(f"IND_EMULATION_{name}", value)
     found = Library("cuda")
     yield found
     found.c.ind_context_destroy(found.context)
@@ -103,4 +117,24 @@ def test_any_length(library):
         assert library.run(module, {"x": x, "w": w, "p": p, "n": n}, {"B": 11, "S": length}) == 0, library.error()
         v = from_bf16(x)
         assert near(p, softmax(v)) and near(n, layer_norm(v) * from_bf16(w)), length
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("library", [{"SMS": "128", "CLUSTERS": "2"}], indirect=True)
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_two_on_their_way(library, monkeypatch, order):
+    """Where sixteen blocks share a row, the next one and that after it are copied while it is worked on: each cluster has four
+    or five rows, and some of their lanes have edges."""
+    monkeypatch.setenv("IND_EMULATION_ORDER", order)
+    module = library.compile(TWICE, "twice")
+    text = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
+    assert text.count("__cluster_dims__(16, 1, 1)") == 2 and text.count("ind_cp_async_wait<1>();") == 2, text
+    random = np.random.default_rng(3)
+    x, w = to_bf16(1 + random.standard_normal((9, 262147))), to_bf16(random.standard_normal(262147))
+    z = random.standard_normal((9, 262145)).astype(np.float32)
+    n, p = np.empty_like(x), np.empty_like(z)
+    assert library.run(module, {"x": x, "w": w, "z": z, "n": n, "p": p}, {"B": 9}) == 0, library.error()
+    assert near(n, layer_norm(from_bf16(x)) * from_bf16(w))
+    want = softmax(z.astype(np.float64))
+    assert (np.abs(p - want) <= 1e-5 * want).all()
     library.c.ind_module_destroy(module)
