@@ -3680,21 +3680,29 @@ static int cg__shifted_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-/* "const int head = ..": elements before the first boundary in the row at hand. */
-static void cg__emit_head(ind__writer *w) {
-    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-               w->variant->vector - 1);
+/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512 bytes
+   are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at boundaries of
+   vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86). Where what all
+   rows use is held as they lie, rows that lie equally are worked on one after another; of no more places than there are
+   blocks, or clusters, each meets two of them at the most. */
+static int cg__boundary(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
+    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
+    while (v->once && n > v->resident) n /= 2;
+    return n > v->vector ? n : v->vector;
 }
 
-/* The same, and `edges`, how many there are at both ends. */
+/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
+   ends. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n;
+    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row);
-    cg__emit_head(w);
+    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
+    ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
+               boundary - 1);
     ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, n + behind - 1), row))
+    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
         ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
     ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
 }
@@ -3732,7 +3740,7 @@ static int cg__waiting_registers(const ind__writer *w) {
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->shifted ? (w->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -5017,8 +5025,9 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 
 /* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
 static int cg__edge_rounds(const ind__writer *w) {
-    const int lanes = cg__row_threads(w), most = w->variant->vector + cg__shifted_reach(w) - 2;
-    return w->variant->shifted ? (most + lanes - 1) / lanes : 0;
+    if (!w->variant->shifted) return 0;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__shifted_reach(w) - 2;
+    return (most + lanes - 1) / lanes;
 }
 
 /* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
@@ -5121,11 +5130,11 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
 
 /* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
    the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy; of 2 to 4 blocks up to 3 % slower). Of rows that start anywhere a vector more or less may be in the
-   last round, so that it starts behind them. */
+   93 % of a copy; of 2 to 4 blocks up to 3 % slower). Not of rows that start anywhere, of which a vector more or less may
+   be in the last round: started behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->cluster > 8 && v->stages == 2 && w->domain.rank == 1;
+    return v->cluster > 8 && v->stages == 2 && !v->shifted && w->domain.rank == 1;
 }
 
 static void cg__emit_copies_beside(ind__writer *w) {
@@ -5138,19 +5147,12 @@ static void cg__emit_copies_beside(ind__writer *w) {
 }
 
 /* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
-   into a register of its lane, next_e<number>, and is e<number> when its row is worked on; where two rows are on their
-   way, it is after_e<number> first. */
+   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
 
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
-            ind__textf(&w->code, cg__copies_beside(w) ? "%s next_e%u = 0, after_e%u = 0;\n" : "%s next_e%u = 0;\n",
-                       cg__types[cg__memory_dtype(w, i)].memory, i, i);
-}
-
-static void cg__pass_next_edges(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst && cg__copies_beside(w); i++)
-        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = after_e%u;\n", i, i);
+            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
 }
 
 static void cg__load_next_edges(ind__writer *w) {
@@ -5163,7 +5165,7 @@ static void cg__load_next_edges(ind__writer *w) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        ind__textf(&w->code, "%s_e%u = %s;\n", cg__copies_beside(w) ? "after" : "next", i, cg__element(w, i));
+        ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
         w->memory[i] = memory;
     }
     cg__end(w);
@@ -5176,7 +5178,6 @@ static void cg__use_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
-    cg__pass_next_edges(w);
     if (!w->variant->once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
@@ -5193,7 +5194,7 @@ static bool cg__orders_rows(const ind__writer *w) {
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
    behind(row), the one at the place behind that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
-    const int n = w->variant->vector, cluster = w->variant->cluster;
+    const int n = cg__boundary(w), cluster = w->variant->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const int share = blockIdx.x / %d, shares = gridDim.x / %d;\n", cluster, cluster);
     ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
@@ -5214,11 +5215,8 @@ static void cg__name_rows(ind__writer *w, const char *name) {
         cg__split_linear(w, name, 0, w->domain.rank);
 }
 
-enum { IND__CG_STAGE_EDGES = 1, IND__CG_STAGE_VECTORS = 2, IND__CG_STAGE_ROW = 3 };
-
-/* Starts the copies of row `row`, if there is one, or of some of it; or, in another order, of the row `to` at that
-   place. */
-static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, int what) {
+/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
     memcpy(linear_name, w->linear_name, sizeof linear_name);
@@ -5226,14 +5224,13 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn, in
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
-    if (w->variant->shifted && what & IND__CG_STAGE_EDGES) cg__load_next_edges(w);
-    if (what == IND__CG_STAGE_VECTORS) cg__emit_head(w);
-    int scopes = what & IND__CG_STAGE_VECTORS ? cg__emit_sweep_loops(w) : 0;
-    if (what & IND__CG_STAGE_VECTORS) cg__emit_copies(w, turn);
+    if (w->variant->shifted) cg__load_next_edges(w);
+    int scopes = cg__emit_sweep_loops(w);
+    cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
     cg__end(w);
-    if (what & IND__CG_STAGE_VECTORS) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (what & IND__CG_STAGE_VECTORS && cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
@@ -5291,8 +5288,7 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside) cg__emit_stage(w, "next", "(turn + 1)", IND__CG_STAGE_ROW);
-    if (beside && v->shifted) cg__emit_stage(w, "next", "turn", IND__CG_STAGE_EDGES);
+    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
@@ -5313,9 +5309,8 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
                    v->cluster);
     const bool beside = cg__copies_beside(w);
     if (v->shifted) cg__declare_next_edges(w);
-    cg__emit_stage(w, "first", "0", IND__CG_STAGE_ROW);
-    if (v->shifted) cg__pass_next_edges(w);
-    if (beside) cg__emit_stage(w, "(first + step)", "1", IND__CG_STAGE_ROW);
+    cg__emit_stage(w, "first", "0");
+    if (beside) cg__emit_stage(w, "(first + step)", "1");
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
@@ -5562,12 +5557,11 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_states(w, s);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
-    const bool beside = s->stores && cg__copies_beside(w), shifted = w->variant->shifted;
-    if (beside && !shifted) cg__emit_copies_beside(w);
+    const bool beside = s->stores && cg__copies_beside(w);
+    if (beside) cg__emit_copies_beside(w);
     while (scopes--) cg__end(w);
-    if (beside && !shifted) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (shifted) cg__emit_edge(w, s);
-    if (beside && shifted) cg__emit_stage(w, "next", "turn", IND__CG_STAGE_VECTORS);
+    if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (w->variant->shifted) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
