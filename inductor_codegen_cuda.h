@@ -3749,7 +3749,8 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
-    if (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
+    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->row_from) least = w->row_from;
     least -= cg__round_slack(w);
@@ -5107,7 +5108,8 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
     const int threads = w->variant->threads;
-    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * threads);
+    const char *slot = cg__string(w, w->variant->stages == 3 ? "%s %% 3" : "(%s & 1)", turn);
+    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "%s * %d + ", slot, words * threads);
     if (!before) return cg__string(w, "staged[%s(int)threadIdx.x + k * %d]", part, threads);
     return cg__string(w, "staged[%s(int)threadIdx.x + (%d + k) * %d]", part, before, threads);
 }
@@ -5152,7 +5154,13 @@ static void cg__emit_copies_beside(ind__writer *w) {
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
-            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
+            ind__textf(&w->code, w->variant->stages == 3 ? "%s next_e%u = 0, after_e%u = 0;\n" : "%s next_e%u = 0;\n",
+                       cg__types[cg__memory_dtype(w, i)].memory, i, i);
+}
+
+static void cg__pass_next_edges(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst && w->variant->stages == 3; i++)
+        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = after_e%u;\n", i, i);
 }
 
 static void cg__load_next_edges(ind__writer *w) {
@@ -5165,7 +5173,7 @@ static void cg__load_next_edges(ind__writer *w) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
+        ind__textf(&w->code, "%s_e%u = %s;\n", w->variant->stages == 3 ? "after" : "next", i, cg__element(w, i));
         w->memory[i] = memory;
     }
     cg__end(w);
@@ -5178,6 +5186,7 @@ static void cg__use_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
+    cg__pass_next_edges(w);
     if (!w->variant->once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
@@ -5277,6 +5286,7 @@ static void cg__emit_first_common(ind__writer *w) {
 static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const ind__variant *v = w->variant;
     const bool orders = cg__orders_rows(w);
+    const int ahead = beside || v->stages == 3 ? 2 : 1;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     if (orders)
         cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
@@ -5285,10 +5295,10 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
     if (v->shifted) cg__name_rows(w, name);
     if (v->shifted) cg__use_next_edges(w);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", ahead - 1);
     if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
-    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
+    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, ahead > 1 ? "2 * " : "");
+    if (!beside) cg__emit_stage(w, "next", ahead > 1 ? "(turn + 2)" : "(turn + 1)");
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
@@ -5310,7 +5320,8 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const bool beside = cg__copies_beside(w);
     if (v->shifted) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
-    if (beside) cg__emit_stage(w, "(first + step)", "1");
+    if (v->shifted) cg__pass_next_edges(w);
+    if (beside || v->stages == 3) cg__emit_stage(w, "(first + step)", "1");
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
@@ -9004,6 +9015,13 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
 }
 
+/* Elements of a row for each thread of the cluster. */
+static void cg__share_row(ind__variant *v, int64_t longest) {
+    const int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
+    const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
+}
+
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there
    is none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
@@ -9014,9 +9032,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     v->blocks_per_sm = blocks;
     v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
-        int64_t per_vector = (int64_t)v->threads * v->cluster * v->vector;
-        const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
-        v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
+        cg__share_row(v, longest);
         if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room) return true;
     }
     return false;
@@ -9042,6 +9058,13 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
+/* Registers of a thread that waits for rows in shared memory, for what it keeps of them. */
+static int cg__held_room(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int all = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm);
+    return (all < 255 ? all : 255) - IND__CG_STAGED_REGISTERS - (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+}
+
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
    otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
    row would be read again from shared memory, which costs least. */
@@ -9053,9 +9076,8 @@ static bool cg__choose_held(ind__writer *w) {
     enum { N = sizeof order / sizeof *order };
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
-    int room = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm) - other, seen = 0;
-    if (room > 255 - other) room = 255 - other;
+    const int room = cg__held_room(w);
+    int seen = 0;
     for (int o = 0; o < N; o++) {
         double held = order[o].held ? words.values : 0;
         if (order[o].held == 2 && held < words.staged)
@@ -9073,17 +9095,49 @@ static bool cg__choose_held(ind__writer *w) {
     return w->more_ways;
 }
 
+/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row, layer_norm's
+   weights take as long as the row does (99991 f32 on an H200: 67 % of a copy). */
+static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
+    ind__variant *v = w->variant;
+    const ind__variant before = *v;
+    while (words * v->per_thread > cg__held_room(w) && v->cluster < w->max_cluster) {
+        v->cluster *= 2;
+        cg__share_row(v, longest);
+    }
+    if (words * v->per_thread > cg__held_room(w)) *v = before;
+}
+
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
    rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
+    const cg__held_words words = cg__count_held(w);
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
-    const bool shifted = one.shifted, common = cg__count_held(w).common > 0;
-    const bool turns = (shifted || (one.vector > 4 && !common)) && one.cluster > 1 && cg__num_joins(w) > 1;
-    if (!turns || !cg__choose_cluster(w, longest, 256, shifted ? 2 : 3, 2)) *w->variant = one;
+    if (words.common > 0) {
+        cg__widen_cluster(w, longest, words.values + words.common);
+        return true;
+    }
+    const bool turns = !one.shifted && one.vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1;
+    if (turns && cg__choose_cluster(w, longest, 256, 3, 2)) return true;
+    *w->variant = one;
+    if (one.cluster > 8 && words.values <= words.staged && !cg__copies_beside(w) && !cg__choose_cluster(w, longest, 512, 1, 1)) *w->variant = one;
     return true;
+}
+
+/* A row of whole vectors that is no multiple of a line starts at a line, too, with some vectors' elements as edges
+   (softmax of 65544 bf16 on an H200: 75 % of a copy from vector to vector). */
+static void cg__start_at_lines(ind__writer *w) {
+    ind__variant *v = w->variant;
+    if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
+        return;
+    const uint32_t leader = cg__shift_leader(w, v->vector);
+    if (!leader || !cg__start_known(w, leader)) return;
+    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
+    if (ind_known_multiple(cg__row_start(w, leader), line)) return;
+    w->leader = leader;
+    v->shifted = w->starts_shifted = true;
 }
 
 static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
@@ -9091,6 +9145,7 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
     const ind__variant before = *v;
     if (longest > 1 << 24 || ind_hint(cg__r_numel(w)) * 8 < longest || w->part || w->kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
+    cg__start_at_lines(w);
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
     if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
@@ -11411,7 +11466,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (staged && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
+    if (staged && v->stages != 2 && v->stages != 3 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
     if (staged && v->resident < 1) return "blocks that stay, and no row in work";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
