@@ -3680,16 +3680,19 @@ static int cg__shifted_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
-/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512 bytes
-   are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at boundaries of
-   vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86). Where what all
-   rows use is held as they lie, rows that lie equally are worked on one after another; of no more places than there are
-   blocks, or clusters, each meets two of them at the most. */
+static int cg__num_joins(const ind__writer *w);
+
+/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512
+   bytes are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at
+   boundaries of vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86).
+   Where what all rows use is held as they lie, rows that lie equally are worked on one after another; of no more places
+   than there are blocks, or clusters, each meets two of them at the most. Of one join, smaller ones than lines gain
+   nothing: rms_norm of 262147 f32 83 at boundaries of vectors, 78 of 32 bytes. */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
-    while (v->once && n > v->resident) n /= 2;
+    while (v->once && n > v->resident) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
     return n > v->vector ? n : v->vector;
 }
 
@@ -3768,8 +3771,11 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
     const bool words = w->across[i] && cg__holds_across(w);
     cg__use(w, words ? IND__CG_LOAD_WORDS : w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : w->across[i] ? "_across" : "", w->vector[i],
-                      element);
+    return cg__string(w, "ind_load%s<%d>(&%s)",
+                      words          ? "_words"
+                      : w->across[i] ? "_across"
+                                     : "",
+                      w->vector[i], element);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
@@ -5103,13 +5109,13 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
 }
 
 /* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
-   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an instruction,
-   where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for these). */
+   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
+   instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
+   these). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
     const int threads = w->variant->threads;
-    const char *slot = cg__string(w, w->variant->stages == 3 ? "%s %% 3" : "(%s & 1)", turn);
-    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "%s * %d + ", slot, words * threads);
+    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * threads);
     if (!before) return cg__string(w, "staged[%s(int)threadIdx.x + k * %d]", part, threads);
     return cg__string(w, "staged[%s(int)threadIdx.x + (%d + k) * %d]", part, before, threads);
 }
@@ -5132,8 +5138,8 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
 
 /* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
    the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy; of 2 to 4 blocks up to 3 % slower). Not of rows that start anywhere, of which a vector more or less may
-   be in the last round: started behind them it came 2 % later than started ahead. */
+   93 % of a copy; of 2 to 4 blocks up to 3 % slower). Not of rows that start anywhere, of which a vector more or less
+   may be in the last round: started behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->cluster > 8 && v->stages == 2 && !v->shifted && w->domain.rank == 1;
@@ -5154,13 +5160,7 @@ static void cg__emit_copies_beside(ind__writer *w) {
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
-            ind__textf(&w->code, w->variant->stages == 3 ? "%s next_e%u = 0, after_e%u = 0;\n" : "%s next_e%u = 0;\n",
-                       cg__types[cg__memory_dtype(w, i)].memory, i, i);
-}
-
-static void cg__pass_next_edges(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst && w->variant->stages == 3; i++)
-        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = after_e%u;\n", i, i);
+            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
 }
 
 static void cg__load_next_edges(ind__writer *w) {
@@ -5173,7 +5173,7 @@ static void cg__load_next_edges(ind__writer *w) {
         if (!cg__is_staged(w, i)) continue;
         const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
         w->memory[i] = NULL;
-        ind__textf(&w->code, "%s_e%u = %s;\n", w->variant->stages == 3 ? "after" : "next", i, cg__element(w, i));
+        ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
         w->memory[i] = memory;
     }
     cg__end(w);
@@ -5186,7 +5186,6 @@ static void cg__use_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i))
             ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
-    cg__pass_next_edges(w);
     if (!w->variant->once) return;
     cg__begin(w, "if (head != held_head)");
     cg__start_loads(w, cg__is_common);
@@ -5286,7 +5285,6 @@ static void cg__emit_first_common(ind__writer *w) {
 static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const ind__variant *v = w->variant;
     const bool orders = cg__orders_rows(w);
-    const int ahead = beside || v->stages == 3 ? 2 : 1;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     if (orders)
         cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
@@ -5295,10 +5293,10 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
     if (v->shifted) cg__name_rows(w, name);
     if (v->shifted) cg__use_next_edges(w);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", ahead - 1);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
-    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, ahead > 1 ? "2 * " : "");
-    if (!beside) cg__emit_stage(w, "next", ahead > 1 ? "(turn + 2)" : "(turn + 1)");
+    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
+    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
@@ -5320,8 +5318,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const bool beside = cg__copies_beside(w);
     if (v->shifted) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
-    if (v->shifted) cg__pass_next_edges(w);
-    if (beside || v->stages == 3) cg__emit_stage(w, "(first + step)", "1");
+    if (beside) cg__emit_stage(w, "(first + step)", "1");
     cg__emit_first_common(w);
     if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
     cg__begin_turn(w, name, beside);
@@ -9095,57 +9092,73 @@ static bool cg__choose_held(ind__writer *w) {
     return w->more_ways;
 }
 
-/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row, layer_norm's
-   weights take as long as the row does (99991 f32 on an H200: 67 % of a copy). */
+/* Has a thread the registers for so many words for each of its elements? */
+static bool cg__holds(const ind__writer *w, double words) {
+    return words * w->variant->per_thread <= cg__held_room(w);
+}
+
+/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
+   layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
 static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
-    while (words * v->per_thread > cg__held_room(w) && v->cluster < w->max_cluster) {
+    while (!cg__holds(w, words) && v->cluster < w->max_cluster) {
         v->cluster *= 2;
         cg__share_row(v, longest);
     }
-    if (words * v->per_thread > cg__held_room(w)) *v = before;
+    if (!cg__holds(w, words)) *v = before;
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
-   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
+   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
+   rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
+   longer in larger ones. Without weights one block is as fast there, 65537 to 262147.) Where more than 8 blocks would
+   wait for one another, and a row has the registers, these are one of the two places of a row, with half the blocks:
+   softmax of 262147 f32 86 and 90 % of a copy. */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
     const cg__held_words words = cg__count_held(w);
+    const bool several = cg__num_joins(w) > 1;
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
     if (words.common > 0) {
+        const bool turns = one.shifted && one.cluster == 2 && several;
+        if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
+            return true;
+        *w->variant = one;
         cg__widen_cluster(w, longest, words.values + words.common);
         return true;
     }
-    const bool turns = !one.shifted && one.vector > 4 && one.cluster > 1 && cg__num_joins(w) > 1;
-    if (turns && cg__choose_cluster(w, longest, 256, 3, 2)) return true;
+    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(w, longest, 256, 3, 2))
+        return true;
     *w->variant = one;
-    if (one.cluster > 8 && words.values <= words.staged && !cg__copies_beside(w) && !cg__choose_cluster(w, longest, 512, 1, 1)) *w->variant = one;
+    if (one.cluster <= 8 || cg__copies_beside(w)) return true;
+    if (!cg__choose_cluster(w, longest, 512, 1, 1) ||
+        !cg__holds(w, words.values > words.staged ? words.values : words.staged))
+        *w->variant = one;
     return true;
 }
 
-/* A row of whole vectors that is no multiple of a line starts at a line, too, with some vectors' elements as edges
-   (softmax of 65544 bf16 on an H200: 75 % of a copy from vector to vector). */
-static void cg__start_at_lines(ind__writer *w) {
+/* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
+   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one. */
+static bool cg__start_at_lines(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
-        return;
+        return false;
     const uint32_t leader = cg__shift_leader(w, v->vector);
-    if (!leader || !cg__start_known(w, leader)) return;
+    if (!leader || !cg__start_known(w, leader)) return false;
     const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
-    if (ind_known_multiple(cg__row_start(w, leader), line)) return;
+    if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
     w->leader = leader;
-    v->shifted = w->starts_shifted = true;
+    return v->shifted = w->starts_shifted = true;
 }
 
-static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+static bool cg__stage_rows(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
     if (longest > 1 << 24 || ind_hint(cg__r_numel(w)) * 8 < longest || w->part || w->kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    cg__start_at_lines(w);
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
     if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
@@ -9166,6 +9179,15 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
         (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block", held[v->held],
         v->once ? " and what all rows use" : "");
     return true;
+}
+
+static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    if (cg__start_at_lines(w)) {
+        if (cg__stage_rows(w, longest) && cg__boundary(w) > w->variant->vector) return true;
+        *w->variant = before;
+    }
+    return cg__stage_rows(w, longest);
 }
 
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
@@ -11466,7 +11488,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (staged && v->stages != 2 && v->stages != 3 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
+    if (staged && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
     if (staged && v->resident < 1) return "blocks that stay, and no row in work";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
