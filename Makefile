@@ -28,7 +28,7 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table growth clean help
+.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -42,11 +42,12 @@ help:
 	@echo 'make gpu-test   the same cases on the GPU'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
-	@echo 'make bench      timings, with the programs they are compared to (ARGS=--sweep: over row lengths)'
+	@echo 'make bench      timings, with the programs they are compared to (ARGS="--sweep --batch": over lengths and numbers of rows)'
 	@echo 'make bench-compile   from the text of a graph to loaded kernels, by phases (ARGS=softmax)'
 	@echo 'make bench-launch    launches that begin before the one before is done, beside launches one after another'
-	@echo 'make bench-plots     pictures of what make bench ARGS=--sweep and ARGS=--batch measured'
-	@echo 'make bench-table     what make bench measured as the table of the README'
+	@echo 'make bench-plots     what the sweeps of make bench measured as the pictures in bench/plots'
+	@echo 'make bench-table     what make bench and its sweeps measured as the tables of the README'
+	@echo 'make bench-verdict   at which points of the sweeps the library falls short'
 	@echo 'make bench-sizes     building and simplifying of size expressions beside sympy and SymEngine'
 	@echo 'make growth     time and memory from a graph to CUDA text, up to 100,000 ops'
 	@echo 'make clean      remove $(BUILD)/ but for what was fetched; rm -r $(BUILD) .venv removes all'
@@ -124,7 +125,7 @@ test: | $(PYTHON)
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN) || true
-	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist worksteal $(GPU_TESTS)
+	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 $(GPU_TESTS)
 
 size-test: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/sizes/random_expressions.py --count $(COUNT) --seed $(SEED)
@@ -165,8 +166,11 @@ bench-launch: $(BUILD)/bench_launch | $(PYTHON)
 	    IND_NVRTC_LIBRARY="$(call GET_NVRTC,--with-gpu)" $< "$${g%%:*}" "$${g#*:}" || exit 1; \
 	done
 
-bench-plots: | $(BUILD)/bench_python
-	@$(BUILD)/bench_python bench/plot.py
+bench-plots: | $(PYTHON)
+	@$(PYTHON) bench/plot.py $(ARGS)
+
+bench-verdict: | $(PYTHON)
+	@$(PYTHON) bench/verdict.py $(ARGS)
 
 bench-table: | $(PYTHON)
 	@$(PYTHON) bench/table.py

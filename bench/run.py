@@ -2,13 +2,14 @@
 
     run.py [NAME...]              the table, or those workloads whose name holds one of NAME
     run.py --sweep [FAMILY...]    tensors of 256 MiB over the length of the row
-    run.py --norms [NAME...]      normalisations over more than the last dimension
     run.py --batch [FAMILY...]    rows of 4096 over their number
+    run.py --norms [NAME...]      normalisations over more than the last dimension
     run.py --small                1 to 64 rows of 4096, beside an empty kernel
     run.py --tune [NAME...]       ours as it is chosen beside ours as ind_tune finds it, and what that tried
 
---autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out; --dtypes f32,bf16 chooses for --sweep and
---batch, where --jobs N has N processes fill torch's cache of kernels first, as its compiler takes most of the time.
+--autotune adds torch.compile's mode max-autotune, --no-compile leaves torch.compile out. Of --sweep and --batch: --dtypes f32,bf16
+chooses, --jobs N compiles in N processes before anything is measured (0: as it comes), --seconds N begins no point after so many,
+--eager times torch eager as well. They end with the verdict of bench/verdict.py.
 
 Every contender is replayed from a CUDA graph and timed with events, in turn, on the same tensors (several sets in rotation where
 they would stay in the L2); the median of many rounds counts. Nothing is timed whose output was not first compared with a
@@ -17,59 +18,40 @@ Writes build/bench.json (sweep.json, batch.json, small.json) beside the table.
 """
 
 import argparse
+import concurrent.futures
+import dataclasses
 import json
-import math
 import multiprocessing
 import os
 import pathlib
-import statistics
 import sys
 import time
+import warnings
 
 import torch
 
 import binding
+import timing
+import verdict
 import workloads
 
-L2_BYTES = 60 << 20
-ROUNDS, WARMUP_S = 15, 0.05
 SMALL_CALLS = 20
+MOST_JOBS = 14  # if not said: torch's compiler takes each process ten seconds to start, so that more take longer for one sweep
+DTYPES = ("f32", "bf16", "f16")  # of the sweeps
+OVER = {"sweep.json": "cols", "batch.json": "rows"}  # what a sweep goes over, by its file
 BUILD = pathlib.Path(__file__).resolve().parent.parent / "build"
 
 
-def graph_of(fn, calls=1):
-    """`calls` of fn captured by torch, after three runs on a side stream."""
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            fn()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for _ in range(calls):
-            out = fn()
-    return graph.replay, out
+@dataclasses.dataclass
+class How:
+    """Beside what a workload is measured, and how."""
 
-
-def timed(replays):
-    """Microseconds of one replay: the sets in rotation, enough of them to fill a millisecond or so."""
-    start = torch.cuda.Event(enable_timing=True)
-    end = torch.cuda.Event(enable_timing=True)
-    count = len(replays)
-    start.record()
-    for replay in replays:
-        replay()
-    end.record()
-    torch.cuda.synchronize()
-    repeat = max(1, int(2.0 / max(start.elapsed_time(end), 1e-3)))
-    start.record()
-    for _ in range(repeat):
-        for replay in replays:
-            replay()
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end) * 1000 / (repeat * count)
+    modes: list  # of torch.compile, of MODES
+    eager: bool = True
+    pace: timing.Pace = timing.TABLE
+    launches: int | None = 1  # of a graph; None: as many as hide what the host takes
+    copies: timing.Copies = dataclasses.field(default_factory=timing.Copies)
+    modules: dict = dataclasses.field(default_factory=dict)  # ours, already compiled, by the workload's name
 
 
 def error(got, want):
@@ -81,136 +63,190 @@ def outputs_of(out):
     return out if isinstance(out, tuple) else (out,)
 
 
-def ours(compiler, w, inputs, want, calls):
-    """Our module, its replays of every set of inputs, and its outputs of the first."""
-    start = time.perf_counter()
-    module = compiler.compile(w.text)
-    compile_ms = (time.perf_counter() - start) * 1000
-    dtypes = [o.dtype for o in outputs_of(w.torch(**inputs[0]))]
-    outputs = [{n: torch.full(o.shape, float("nan"), dtype=t, device="cuda") for n, o, t in zip(w.outputs, want, dtypes)} for _ in inputs]
-    if calls == 1:
-        replays = [module.capture({**i, **o}, w.sizes) for i, o in zip(inputs, outputs)]
+def ours(module, w, inputs, like, launches):
+    """Our contender, and its outputs of the first set of inputs; they are as those in `like`."""
+    outputs = [{n: torch.full(o.shape, float("nan"), dtype=o.dtype, device="cuda") for n, o in zip(w.outputs, like)} for _ in inputs]
+    tensors = [{**i, **o} for i, o in zip(inputs, outputs)]
+    if launches == 1:
+        c = timing.Contender([module.capture(t, w.sizes) for t in tensors])
     else:
-        replays = [graph_of(module.launcher({**i, **o}, w.sizes), calls)[0] for i, o in zip(inputs, outputs)]
-    return module, compile_ms, replays, [outputs[0][n] for n in w.outputs]
+        c, _ = timing.contender([module.launcher(t, w.sizes) for t in tensors], launches)
+    return c, [outputs[0][n] for n in w.outputs]
 
 
 MODES = {"compile": "default", "autotune": "max-autotune-no-cudagraphs"}
 
 
-def peers(w, inputs, calls, modes):
-    """Per contender of torch, eager and those of MODES in `modes`: replays of every set of inputs, and the outputs of the first."""
+def peers(w, inputs, launches, how):
+    """Of torch, eager if wanted and the modes: a contender and its outputs of the first set of inputs."""
     torch._dynamo.reset()
-    functions = {"eager": w.torch} | {name: torch.compile(w.torch, dynamic=False, mode=MODES[name]) for name in modes}
-    for name, fn in functions.items():
-        graphs = [graph_of(lambda i=i, fn=fn: fn(**i), calls) for i in inputs]
-        yield name, [g[0] for g in graphs], outputs_of(graphs[0][1])
+    functions = {"eager": w.torch} if how.eager else {}
+    functions |= {name: torch.compile(w.torch, dynamic=False, mode=MODES[name]) for name in how.modes}
+    found = {name: timing.contender([lambda i=i, fn=fn: fn(**i) for i in inputs], launches) for name, fn in functions.items()}
+    return {name: (c, outputs_of(out)) for name, (c, out) in found.items()}
 
 
-def floors(w, sets, calls):
-    """What any program takes: of one call, a copy of the same bytes, by the driver and by a kernel, as each is slow at some sizes;
-    of several, kernels that do nothing."""
-    if calls > 1:
-        return {"empty": [graph_of(lambda: torch.cuda._sleep(0), calls)[0]]}
-    words = max(4, w.bytes // 8 // 4 * 4)
-    pairs = [(torch.empty(words, device="cuda"), torch.randn(words, device="cuda")) for _ in range(sets)]
-    return {"memcpy": [graph_of(lambda a=a, b=b: a.copy_(b))[0] for a, b in pairs],
-            "negate": [graph_of(lambda a=a, b=b: torch.neg(b, out=a))[0] for a, b in pairs]}  # fmt: skip
+def floors(w, sets, launches, how):
+    """What any program takes: copies of the same bytes; for a number of launches given, kernels that do nothing."""
+    if how.launches and how.launches > 1:
+        return {"empty": timing.contender([lambda: torch.cuda._sleep(0)], launches)[0]}
+    return how.copies.contenders(w.bytes, sets, launches)
 
 
-def timings(contenders):
-    """Microseconds of each, in turn, so that a drift of the clock hits all."""
-    for replays in contenders.values():
-        end = time.perf_counter() + WARMUP_S
-        while time.perf_counter() < end:
-            replays[0]()
-            torch.cuda.synchronize()
-    rounds = {name: [] for name in contenders}
-    for _ in range(ROUNDS):
-        for name, replays in contenders.items():
-            rounds[name].append(timed(replays))
-    return {name: statistics.median(r) for name, r in rounds.items()}
-
-
-def measure(compiler, w, calls, modes):
-    torch.manual_seed(1)
-    sets = 1 if w.bytes > 4 * L2_BYTES or calls > 1 else min(8, math.ceil(2 * L2_BYTES / max(w.bytes, 1)))
-    inputs = [w.inputs() for _ in range(sets)]
-    want = outputs_of(w.torch(**{k: v.double() if v.is_floating_point() else v for k, v in inputs[0].items()}))
-    module, compile_ms, replays, got = ours(compiler, w, inputs, want, calls)
-    contenders, results = {"ours": replays}, {"ours": got}
-    for name, replays, out in peers(w, inputs, calls, modes):
-        contenders[name], results[name] = replays, out
+def errors_of(contenders, results, want):
     errors = {}
     for name, out in results.items():
-        contenders[name][0]()
+        contenders[name].replays[0]()
         torch.cuda.synchronize()
         errors[name] = max(error(o, t) for o, t in zip(out, want))
-    del want, results
-    contenders |= floors(w, sets, calls)
-    limit = 4 * max(v for n, v in errors.items() if n != "ours") + 1e-6
-    us = {n: t / calls for n, t in timings(contenders).items()}
-    if calls == 1:
+    return errors
+
+
+def compiled(compiler, w, how):
+    """Our module, and how long it took unless it was made before."""
+    if w.name in how.modules:
+        return how.modules[w.name], None
+    start = time.perf_counter()
+    module = compiler.compile(w.text)
+    return module, (time.perf_counter() - start) * 1000
+
+
+def measure(compiler, w, how):
+    torch.manual_seed(1)
+    sets = 1 if how.launches and how.launches > 1 else timing.sets_of(w.bytes)
+    launches = how.launches or timing.launches_of(w.bytes, sets)
+    inputs = [w.inputs() for _ in range(sets)]
+    want = outputs_of(w.torch(**{k: v.double() if v.is_floating_point() else v for k, v in inputs[0].items()}))
+    eager = outputs_of(w.torch(**inputs[0]))
+    limit = max(error(o, t) for o, t in zip(eager, want))
+    module, compile_ms = compiled(compiler, w, how)
+    found = {"ours": ours(module, w, inputs, eager, launches)} | peers(w, inputs, launches, how)
+    contenders = {name: c for name, (c, _) in found.items()}
+    errors = errors_of(contenders, {name: out for name, (_, out) in found.items()}, want)
+    del want, eager, found
+    contenders |= floors(w, sets, launches, how)
+    us, rounds = timing.timings(contenders, how.pace)
+    if "memcpy" in us:
         us["copy"] = min(us["memcpy"], us["negate"])
+    limit = 4 * max([limit] + [v for n, v in errors.items() if n != "ours"]) + 1e-6
     return {"name": w.name, "us": us, "errors": errors, "wrong": not errors["ours"] <= limit, "bytes": w.bytes, "by_bytes": w.by_bytes,
-            "kernels": module.stats.num_kernels, "sources": module.stats.num_sources, "compile_ms": compile_ms}
+            "kernels": module.stats.num_kernels, "sources": module.stats.num_sources, "compile_ms": compile_ms, "rounds": rounds}
+
+
+def cell(us, name):
+    return f"{us[name]:9.2f}" if name in us else f"{'-':>9s}"
 
 
 def print_row(r):
     us = r["us"]
     least = f"{100 * us['copy'] / us['ours']:9.1f}" if "copy" in us else f"{us['ours'] - us['empty']:+9.2f}"
-    compiled, tuned = (f"{us[mode]:9.2f}" if mode in us else f"{'-':>9s}" for mode in MODES)
     ratio = f"{us['ours'] / us['compile']:12.3f}" if "compile" in us else f"{'-':>12s}"
-    print(f"{r['name']:42s} {us['ours']:9.2f} {compiled} {tuned} {us['eager']:9.2f} {ratio} {least} "
+    print(f"{r['name']:42s} {us['ours']:9.2f} {cell(us, 'compile')} {cell(us, 'autotune')} {cell(us, 'eager')} {ratio} {least} "
           f"{r['kernels']:7d} {r['errors']['ours']:8.1e}{'  WRONG' if r['wrong'] else ''}", flush=True)
 
 
-def run(compiler, chosen, out, modes, calls=1):
+def free_memory():
+    """Back to the driver, before our own allocations of it fail."""
+    if torch.cuda.memory_reserved() > torch.cuda.get_device_properties(0).total_memory / 3:
+        torch.cuda.empty_cache()
+
+
+def run(compiler, chosen, out, how):
     """Measures (parameters, workload) pairs, prints a row of each and keeps them in build/`out`."""
-    copy = "% of copy" if calls == 1 else "- empty"
+    least = "- empty" if how.launches and how.launches > 1 else "% of copy"
     print(f"{compiler.device()}; torch {torch.__version__}; {torch.cuda.get_device_name()}")
-    print(f"{'workload':42s} {'ours us':>9s} {'compile':>9s} {'autotune':>9s} {'eager':>9s} {'ours/compile':>12s} {copy:>9s} {'kernels':>7s} {'error':>8s}")
+    print(f"{'workload':42s} {'ours us':>9s} {'compile':>9s} {'autotune':>9s} {'eager':>9s} {'ours/compile':>12s} {least:>9s} {'kernels':>7s} {'error':>8s}")
     rows, failed = [], False
     for parameters, w in chosen:
         try:
-            r = {**measure(compiler, w, calls, modes), **parameters}
+            r = {**measure(compiler, w, how), **parameters}
         except Exception as e:  # one workload that cannot run must not hide the others
-            print(f"{w.name}: {type(e).__name__}: {e}", flush=True)
+            print(f"{w.name}: {type(e).__name__}: {str(e).partition(chr(10))[0]}", flush=True)
             failed = True
             continue
         print_row(r)
         rows.append(r)
         failed = failed or r["wrong"]
-        torch.cuda.empty_cache()
+        free_memory()
     head = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda, "ours": compiler.device(),
-            "date": time.strftime("%Y-%m-%d", time.gmtime())}
+            "date": time.strftime("%Y-%m-%d", time.gmtime()), **({"over": OVER[out]} if out in OVER else {})}
     (BUILD / out).write_text(json.dumps({**head, "rows": rows}, indent=1))
     return failed
+
+
+# ---- sweeps
+
+
+def compile_only():
+    """In a process that fills torch's cache: kernels are compiled but not run. Where torch would time several to choose one, it
+    does so when they are measured, alone on the GPU."""
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
+    CachingAutotuner.run = lambda *args, **kwargs: None
 
 
 def fill_cache(point):
     """torch.compile's kernels of one point of a sweep, into its cache on disk."""
     w = workloads.at(point)
-    torch.compile(w.torch, dynamic=False)(**w.inputs())
-    torch.cuda.synchronize()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.compile(w.torch, dynamic=False)(**w.inputs())
+    except Exception as e:  # it is reported where it is measured
+        print(f"{w.name}: {type(e).__name__}", flush=True)
     torch._dynamo.reset()
 
 
-def fill_caches(points, jobs):
+def compile_ours(points):
+    """Our modules of some points, in a context of their own; by the workload's name."""
+    compiler, modules = binding.Compiler(), {}
+    for w in map(workloads.at, points):
+        try:
+            modules[w.name] = compiler.compile(w.text)
+        except RuntimeError as e:  # as above
+            print(f"{w.name}: {e}", flush=True)
+    return modules
+
+
+def compile_points(points, jobs, modes):
+    """Everything that the points need, before anything is measured: torch's kernels in processes, ours in threads."""
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        pool.map(fill_cache, points, chunksize=1)
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(jobs, compile_only) as pool, concurrent.futures.ThreadPoolExecutor(jobs) as threads:
+        torchs = pool.map_async(fill_cache, points if modes else [], chunksize=1)
+        parts = threads.map(compile_ours, [points[i::jobs] for i in range(min(jobs, len(points)))])
+        if modes:
+            fill_cache(points[0])  # for its compiler, which takes seconds to start
+        modules = {name: m for part in parts for name, m in part.items()}
+        torchs.wait()
+    return modules
 
 
-def run_points(compiler, args, modes):
-    families, dtypes = args.names or list(workloads.FAMILIES), args.dtypes.split(",")
+def sweeps(args):
+    """By the name of its file, the points of each sweep that is asked for."""
+    families, dtypes, found = args.names or list(workloads.FAMILIES), args.dtypes.split(","), {}
+    if args.sweep:
+        lengths = [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS
+        found["sweep.json"] = workloads.over_lengths(families, dtypes, lengths)
     if args.batch:
-        points = workloads.over_batch(families, dtypes)
-    else:
-        points = workloads.over_lengths(families, dtypes, [int(n) for n in args.lengths.split(",")] if args.lengths else workloads.LENGTHS)
-    if args.jobs and "compile" in modes:
-        fill_caches(points, args.jobs)
-    return run(compiler, ((p, workloads.at(p)) for p in points), "batch.json" if args.batch else "sweep.json", modes)
+        found["batch.json"] = workloads.over_batch(families, dtypes)
+    return found
+
+
+def run_sweeps(compiler, args, modes):
+    """The sweeps asked for, and what they say."""
+    start, files = time.monotonic(), sweeps(args)
+    every = [p for points in files.values() for p in points]
+    modules = compile_points(every, args.jobs, modes) if args.jobs else {}
+    print(f"compiled in {time.monotonic() - start:.1f} s", flush=True)
+    how = How(modes, args.eager, timing.SWEEP, None, modules=modules)
+    failed = False
+    for out, points in files.items():
+        in_time = ((p, workloads.at(p)) for p in points if not args.seconds or time.monotonic() - start < args.seconds)
+        failed |= run(compiler, in_time, out, how)
+        print(f"{len(points)} points asked for; {time.monotonic() - start:.1f} s so far")
+    print(verdict.text(verdict.rows_of(BUILD / out for out in files)))
+    return failed
 
 
 def tune(compiler, w):
@@ -218,10 +254,11 @@ def tune(compiler, w):
     torch.manual_seed(1)
     inputs = [w.inputs()]
     want = outputs_of(w.torch(**inputs[0]))
-    first, _, replays, outputs = ours(compiler, w, inputs, want, 1)
-    kernels = first.tune({**inputs[0], **dict(zip(w.outputs, outputs))}, w.sizes)
-    _, _, tuned, again = ours(compiler, w, inputs, want, 1)
-    us = timings({"first": replays, "tuned": tuned})
+    module = compiler.compile(w.text)
+    first, outputs = ours(module, w, inputs, want, 1)
+    kernels = module.tune({**inputs[0], **dict(zip(w.outputs, outputs))}, w.sizes)
+    tuned, again = ours(compiler.compile(w.text), w, inputs, want, 1)
+    us, _ = timing.timings({"first": first, "tuned": tuned}, timing.TABLE)
     limit = 4 * max(error(o, t) for o, t in zip(outputs, want)) + 1e-6
     wrong = not max(error(o, t) for o, t in zip(again, want)) <= limit
     return {"name": w.name, "us": us, "wrong": wrong, "kernels": [{n: getattr(k, n) for n, _ in k._fields_[2:]} | {"name": k.name.decode(), "why": k.why.decode()}
@@ -250,16 +287,28 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sweep", action="store_true")
-    parser.add_argument("--norms", action="store_true")
     parser.add_argument("--batch", action="store_true")
+    parser.add_argument("--norms", action="store_true")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--tune", action="store_true")
     parser.add_argument("--autotune", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
-    parser.add_argument("--jobs", type=int, default=0)
-    parser.add_argument("--dtypes", default="f32,bf16,f16")
+    parser.add_argument("--eager", action="store_true", help="in sweeps; the table always has it")
+    parser.add_argument("--jobs", type=int, default=max(1, min(MOST_JOBS, len(os.sched_getaffinity(0)) - 2)), help="of sweeps")
+    parser.add_argument("--seconds", type=float, help="of sweeps, from the start of the compiles")
+    parser.add_argument("--dtypes", default=",".join(DTYPES), help="of sweeps")
     parser.add_argument("--lengths", help="of --sweep, in place of all")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.sweep or args.batch:
+        check(parser, "family", args.names, workloads.FAMILIES)
+        check(parser, "dtype", args.dtypes.split(","), DTYPES)
+    return args
+
+
+def check(parser, what, given, known):
+    for name in given:
+        if name not in known:
+            parser.error(f"no {what} is named {name}; there are {', '.join(known)}")
 
 
 def main():
@@ -268,14 +317,14 @@ def main():
     compiler = binding.Compiler()
     modes = ["compile"] * (not args.no_compile) + ["autotune"] * args.autotune
     if args.sweep or args.batch:
-        return run_points(compiler, args, modes)
+        return run_sweeps(compiler, args, modes)
     if args.tune:
         return run_tune(compiler, args.names)
     if args.small:
-        return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", modes, SMALL_CALLS)
+        return run(compiler, ((p, workloads.at(p)) for p in workloads.small()), "small.json", How(modes, launches=SMALL_CALLS))
     every = workloads.norms() if args.norms else workloads.WORKLOADS
     chosen = [({}, w) for w in every if not args.names or any(a in w.name for a in args.names)]
-    return run(compiler, chosen, "norms.json" if args.norms else "bench.json", modes)
+    return run(compiler, chosen, "norms.json" if args.norms else "bench.json", How(modes))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,26 @@
-"""table.py [bench.json]: writes what `make bench` measured into the README, between the marks there. Needs no torch."""
+"""table.py [bench.json sweep.json...]: writes what `make bench` measured, and its sweeps, into the README, between the marks there.
+Needs no torch."""
 
 import json
 import pathlib
 import sys
 import textwrap
 
+import verdict
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- written by bench/table.py -->\n", "<!-- until here -->\n"
-INTRODUCTION = """On one {device} ({ours}, torch {torch}, {date}), `make bench`: everything in one process, replayed from CUDA graphs,
+BEGIN, BEGIN_SWEEPS, END = "<!-- written by bench/table.py -->\n", "<!-- written by bench/table.py: sweeps -->\n", "<!-- until here -->\n"
+INTRODUCTION = """On one {machine}, `make bench`: everything in one process, replayed from CUDA graphs,
 outputs checked against float64 first, medians. *compile* is torch.compile{modes}; *% of copy* is the time of a copy of the
 workload's least bytes over ours, in the same run, by the driver or by a kernel, whichever is faster; blank where it is not the
 bytes that bound the time."""
 COLUMNS = {"compile": "compile, us", "autotune": "autotuned, us", "eager": "eager, us"}
+
+
+def machine(data):
+    """What the figures are of: without the device's name and NVRTC's path, which the library says too."""
+    ours = data["ours"].partition(", ")[2].partition(" from ")[0]
+    return "{device} ({ours}, torch {torch}, {date})".format(**{**data, "ours": ours})
 
 
 def digits(us):
@@ -27,15 +36,36 @@ def row(r, peers):
 
 def table(data):
     peers = [p for p in COLUMNS if any(p in r["us"] for r in data["rows"])]
-    ours = data["ours"].partition(", ")[2].partition(" from ")[0]  # without the device's name and NVRTC's path
     modes = ", *autotuned* its mode max-autotune" if "autotune" in peers else ""
     head = ["| workload | ours, us | " + "".join(COLUMNS[p] + " | " for p in peers) + "ours / compile | % of copy |", "|---|" + "---:|" * (len(peers) + 3)]
-    introduction = textwrap.fill(INTRODUCTION.format(**{**data, "ours": ours, "modes": modes}), 127)
+    introduction = textwrap.fill(INTRODUCTION.format(machine=machine(data), modes=modes), 127)
     return introduction + "\n\n" + "\n".join(head + [row(r, peers) for r in data["rows"]]) + "\n"
 
 
-def replaced(readme, text):
-    before, begin, rest = readme.partition(BEGIN)
+def extreme(rows, key, worst, form):
+    """The worst of the rows' figures and the shape that it is of."""
+    r = worst(rows, key=key, default=None)
+    return f"{form(key(r))} ({r['rows']} x {r['cols']})" if r else ""
+
+
+def sweep_row(family, dtype, rows):
+    share = extreme([r for r in rows if verdict.measured_by_copy(r)], verdict.of_copy, min, lambda v: f"{100 * v:.0f}")
+    ratio = extreme([r for r in rows if "compile" in r["us"]], verdict.of_compile, max, lambda v: f"{v:.2f}")
+    wrong = f"; {n} WRONG" if (n := sum(r["wrong"] for r in rows)) else ""
+    return f"| {family} | {dtype} | {len(rows)}{wrong} | {share} | {len(verdict.below_copy(rows))} | {ratio} | {len(verdict.behind_compile(rows))} |"
+
+
+def sweep_table(files):
+    """The worst points of each family and dtype."""
+    groups = {}
+    for r in (r for f in files for r in f["rows"]):
+        groups.setdefault((r["family"], r["dtype"]), []).append(r)
+    head = [f"One {machine(files[0])}:", "", "| family | dtype | points | least % of copy | below 85 | most of compile | above 1.03 |", "|---|---|---:|---:|---:|---:|---:|"]
+    return "\n".join(head + [sweep_row(*key, rows) for key, rows in groups.items()]) + "\n"
+
+
+def replaced(readme, begin, text):
+    before, begin, rest = readme.partition(begin)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise SystemExit("README.md lacks the marks of bench/table.py")
@@ -43,9 +73,13 @@ def replaced(readme, text):
 
 
 def main():
-    data = json.loads(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/bench.json").read_text())
-    readme = ROOT / "README.md"
-    readme.write_text(replaced(readme.read_text(), table(data)))
+    readme, paths = ROOT / "README.md", [pathlib.Path(p) for p in sys.argv[1:]] or [*ROOT.glob("build/bench.json"), *verdict.at_hand()]
+    text, files = readme.read_text(), [json.loads(path.read_text()) for path in paths]
+    for data in (f for f in files if "over" not in f):
+        text = replaced(text, BEGIN, table(data))
+    if sweeps := [f for f in files if "over" in f]:
+        text = replaced(text, BEGIN_SWEEPS, sweep_table(sweeps))
+    readme.write_text(text)
 
 
 if __name__ == "__main__":

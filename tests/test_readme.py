@@ -23,15 +23,16 @@ def test_commands_exist():
         assert re.search(rf"^{target}:", makefile, re.M), target
 
 
-def test_table_of_the_benchmarks():
+def test_table_of_the_benchmarks(monkeypatch):
     """Written between its marks, with a row for each workload; blank where a copy is no measure."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
     spec = importlib.util.spec_from_file_location("bench_table", ROOT / "bench" / "table.py")  # tests have a table.py, too
     table = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(table)
     us = {"ours": 10.0, "compile": 20.0, "eager": 30.0, "copy": 9.0}
     rows = [{"name": name, "us": us, "by_bytes": by_bytes, "wrong": wrong} for name, by_bytes, wrong in (("a", True, False), ("b", False, True))]
     data = {"device": "GPU", "torch": "2", "ours": "cuda: GPU, sm_90a, driver 13.0, NVRTC 13.0 from /a/b", "date": "2026-01-01", "rows": rows}
-    new = table.replaced(README, table.table(data))
+    new = table.replaced(README, table.BEGIN, table.table(data))
     assert "On one GPU (sm_90a, driver 13.0, NVRTC 13.0, torch 2, 2026-01-01), `make bench`" in new
     assert "| a | 10.0 | 20.0 | 30.0 | 0.50 | 90 |\n| b: WRONG | 10.0 | 20.0 | 30.0 | 0.50 |  |\n<!--" in new
     assert max(map(len, table.table(data).splitlines())) <= 128
