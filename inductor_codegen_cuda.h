@@ -9139,7 +9139,7 @@ static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
    rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
    rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
    longer in larger ones. Without weights one block is as fast there, 65537 to 262147.) Where more than 8 blocks would
-   wait for one another, and a row has the registers, these are one of the two places of a row, with half the blocks:
+   wait for one another, and registers can hold a row, one row is there and one in shared memory, in half the blocks:
    softmax of 262147 f32 86 and 90 % of a copy. */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
     const cg__held_words words = cg__count_held(w);
@@ -9165,7 +9165,7 @@ static bool cg__fit_staged(ind__writer *w, int64_t longest) {
 }
 
 /* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
-   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one. */
+   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
 static bool cg__start_at_lines(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
