@@ -17213,16 +17213,21 @@ static void graph__class_index(const graph__lower_ctx *l, const ind_expr *row, i
     for (int d = 0; d <= l->loss.rank; d++) at[d] = d == l->loss.classes ? class_ : row[d - (d > l->loss.classes)];
 }
 
-/* weight[class], or 1. */
+/* weight[class], which is given. */
 static ind_value graph__class_weight(ind_ops *o, const graph__lower_ctx *l, ind_expr class_) {
-    if (!graph__lower_has_operand(l, 2)) return graph__lower_float(o, l, 1);
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), &class_, 1), l->compute);
+}
+
+/* Is a row not ignored? *t: its class. */
+static ind_value graph__target_counts(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *t) {
+    *t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
+    return ind_op_ne(o, *t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
 }
 
 /* The class of a row, checked; one that is ignored reads the first instead. *counts: it is not ignored. */
 static ind_expr graph__target_class(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *counts) {
-    ind_value t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
-    *counts = ind_op_ne(o, t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
+    ind_value t;
+    *counts = graph__target_counts(o, l, row, &t);
     t = ind_op_where(o, *counts, t, ind_op_constant_int(o, 0, IND_I64));
     return ind_op_indirect(o, t, graph__lower_operand_info(l, 0)->size[l->loss.classes], false);
 }
@@ -17253,11 +17258,15 @@ static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int 
     return ind_op_where(o, counts, ind_op_neg(o, score), zero);
 }
 
+/* The losses, whose sum the mean takes, check each class: it is not checked again to count its row. */
 static ind_value graph__class_loss_weight(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
-    ind_value counts;
+    ind_value counts, t, weight = graph__lower_float(o, l, 1);
     (void)rank;
-    ind_expr t = graph__target_class(o, l, row, &counts);
-    return ind_op_where(o, counts, graph__class_weight(o, l, t), graph__lower_float(o, l, 0));
+    if (graph__lower_has_operand(l, 2))
+        weight = graph__class_weight(o, l, graph__target_class(o, l, row, &counts));
+    else
+        counts = graph__target_counts(o, l, row, &t);
+    return ind_op_where(o, counts, weight, graph__lower_float(o, l, 0));
 }
 
 static void graph__split_classes(graph__lower_ctx *l) {

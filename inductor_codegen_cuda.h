@@ -371,10 +371,35 @@ typedef struct ind__writer {
 
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
+/* clang-format off */
+/* The largest of a vector of 16-bit floats, T: bf16 or f16. */
+#define IND__CG_MAX_HALVES(T) \
+      "// The largest of N " #T " joins a state: two by two, as they lie in memory.\n" \
+      "#ifndef IND_EMULATION\n" \
+      "static IND_INLINE unsigned ind_max_" #T "x2(unsigned a, unsigned b) {\n" \
+      "    unsigned m;\n" \
+      "    asm(\"max.NaN." #T "x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n" \
+      "    return m;\n" \
+      "}\n" \
+      "#else\n" \
+      "static IND_INLINE unsigned ind_max_" #T "x2(unsigned a, unsigned b) {\n" \
+      "    unsigned m[2];\n" \
+      "    for (int i = 0; i < 2; i++)\n" \
+      "        m[i] = ind_f32_to_" #T "(ind_max(ind_" #T "_to_f32((unsigned short)(a >> 16 * i)), ind_" #T "_to_f32((unsigned short)(b >> 16 * i))));\n" \
+      "    return m[0] | m[1] << 16;\n" \
+      "}\n" \
+      "#endif\n" \
+      "template <int N> static IND_INLINE void ind_join_" #T "(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
+      "    unsigned m = v.word[0];\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 1; i < N / 2; i++) m = ind_max_" #T "x2(m, v.word[i]);\n" \
+      "    s.join({ind_" #T "_to_f32((unsigned short)m)});\n" \
+      "    s.join({ind_" #T "_to_f32((unsigned short)(m >> 16))});\n" \
+      "}\n"
+
 /* Functions that a source may use: name, pieces it needs, text. Only the pieces used are written, in this order.
    What needs inline PTX is left to the including file under IND_EMULATION. */
 #define IND__CG_NEEDS(...) __VA_ARGS__
-/* clang-format off */
 #define IND__CG_PRELUDE(X)                                                                                             \
     X(DEPENDENCY, 0,                                                                                                   \
       "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n" \
@@ -412,6 +437,13 @@ typedef struct ind__writer {
       "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n"             \
       "    T at[N];\n"                                                                                                 \
       "};\n"                                                                                                           \
+      "// Those of 16 bits are words too, of which the compiler makes the same instructions in less time.\n" \
+      "template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {\n" \
+      "    union {\n" \
+      "        unsigned word[N / 2];\n" \
+      "        unsigned short at[N];\n" \
+      "    };\n" \
+      "};\n" \
       "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load(const T *p) {\n"                          \
       "    return *reinterpret_cast<const ind_vec<T, N> *>(p);\n"                                                      \
       "}\n"                                                                                                            \
@@ -847,52 +879,8 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
-    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX),                                                 \
-      "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n"                                   \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
-      "    unsigned m;\n"                                                                                              \
-      "    asm(\"max.NaN.bf16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                    \
-      "    return m;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#else\n"                                                                                                        \
-      "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n"                                          \
-      "    unsigned m[2];\n"                                                                                           \
-      "    for (int i = 0; i < 2; i++)\n"                                                                              \
-      "        m[i] = ind_f32_to_bf16(ind_max(ind_bf16_to_f32((unsigned short)(a >> 16 * i)), ind_bf16_to_f32((unsigned short)(b >> 16 * i))));\n" \
-      "    return m[0] | m[1] << 16;\n"                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n"                                                                                                       \
-      "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 2; i < N; i += 2) m = ind_max_bf16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"             \
-      "    s.join({ind_bf16_to_f32((unsigned short)m)});\n"                                                            \
-      "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n"                                                    \
-      "}\n")                                                                                                           \
-    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX),                                                   \
-      "// The largest of N f16 joins a state: two by two, as they lie in memory.\n"                                    \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
-      "    unsigned m;\n"                                                                                              \
-      "    asm(\"max.NaN.f16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n"                                     \
-      "    return m;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#else\n"                                                                                                        \
-      "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n"                                           \
-      "    unsigned m[2];\n"                                                                                           \
-      "    for (int i = 0; i < 2; i++)\n"                                                                              \
-      "        m[i] = ind_f32_to_f16(ind_max(ind_f16_to_f32((unsigned short)(a >> 16 * i)), ind_f16_to_f32((unsigned short)(b >> 16 * i))));\n" \
-      "    return m[0] | m[1] << 16;\n"                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n"                                                                                                       \
-      "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned m = v.at[0] | (unsigned)v.at[1] << 16;\n"                                                          \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 2; i < N; i += 2) m = ind_max_f16x2(m, v.at[i] | (unsigned)v.at[i + 1] << 16);\n"              \
-      "    s.join({ind_f16_to_f32((unsigned short)m)});\n"                                                             \
-      "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n"                                                     \
-      "}\n")                                                                                                           \
+    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX), IND__CG_MAX_HALVES(bf16)) \
+    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX), IND__CG_MAX_HALVES(f16)) \
     X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
       "template <typename T> struct ind_minimum {\n"                                                                   \
       "    T value;\n"                                                                                                 \
@@ -1142,8 +1130,7 @@ typedef struct ind__writer {
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n"                               \
       "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n"           \
-      "    unsigned word;\n"                                                                                           \
-      "    memcpy(&word, &v.at[j / 2 * 2], 4);\n"                                                                       \
+      "    const unsigned word = v.word[j / 2];\n" \
       "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n"                                         \
       "}\n")                                                                                                           \
     X(KEEP, IND__CG_NEEDS(IND__CG_VEC),                                                                                \
@@ -2240,12 +2227,16 @@ static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* The name of the vector of bf16 whose element j LOAD i is; NULL: it is something else. Half of the elements are taken
-   out of their words by one instruction then, not two (layer_norm of 65536: 17 percent fewer instructions). */
-static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
+/* The name of the vector whose element j LOAD i is; NULL: it is something else. */
+static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
-    if (!at || at[6] || cg__memory_dtype(w, i) != IND_BF16) return NULL;
-    return cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]);
+    return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
+}
+
+/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not
+   two (layer_norm of 65536: 17 percent fewer instructions). */
+static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
+    return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
 
 static void cg__load(ind__writer *w, uint32_t i) {
@@ -2512,33 +2503,50 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Is all that is stored of the value rounded to 16 bits? */
-static bool cg__is_stored_narrow(ind__writer *w, uint32_t from) {
+/* Keeps the op a relative error of its operand as it is? */
+static bool cg__keeps_relative(const ind__inst *inst) {
+    switch ((ind_loop_op)inst->op) {
+    case IND_LOOP_MUL:
+    case IND_LOOP_DIV:
+    case IND_LOOP_RECIPROCAL:
+    case IND_LOOP_NEG:
+    case IND_LOOP_ABS: return true;
+    default: return false;
+    }
+}
+
+/* Is all that is made of the value rounded to 16 bits before its relative error can grow? */
+static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
     memset(reached, 0, w->body->num_inst);
     reached[from] = 1;
     for (uint32_t i = from + 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
+        const ind_dtype memory = inst->op == IND_LOOP_STORE ? cg__memory_dtype(w, i) : IND_F32;
         for (int k = 0; k < IND__MAX_ARGS; k++) reached[i] |= inst->arg[k] && reached[inst->arg[k]];
-        if (!reached[i] || inst->op != IND_LOOP_STORE) continue;
-        const ind_dtype memory = cg__memory_dtype(w, i);
-        if (memory != IND_F16 && memory != IND_BF16) return false;
+        if (!reached[i]) continue;
+        if (inst->op == IND_LOOP_ROUND_F16 || inst->op == IND_LOOP_ROUND_BF16 || memory == IND_F16 ||
+            memory == IND_BF16)
+            reached[i] = 0;
+        else if (!cg__keeps_relative(inst))
+            return false;
     }
     return true;
 }
 
 /* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
-   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes. expf takes twice the
-   instructions of all the rest, and rows of narrow elements in clusters are bound by them: softmax of 65536 and 262144
-   bf16, 84 and 84 % of a copy with expf, 87 and 88 without. */
+   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes; terms below 2^-126, which
+   has no subnormals, are 0. expf takes twice the instructions of all the rest: rows of narrow elements in clusters are
+   bound by them (softmax of 65536 and 262144 bf16, 84 and 84 % of a copy with expf, 87 and 88 without), and NVRTC needs
+   a fifth of its time for them. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32 || w->variant->cluster < 2) return false;
+    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
     for (uint32_t r = 1; r < i; r++)
         if (cg__inst(w, r)->op == IND_LOOP_REDUCE && cg__inst(w, r)->reduction == IND_REDUCE_ONLINE_SOFTMAX &&
             cg__softmax_term(w, r) == i)
-            return cg__is_stored_narrow(w, i);
+            return cg__is_used_narrow(w, i);
     return false;
 }
 
@@ -4794,15 +4802,30 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, "shared_%c%u[y][x] = %c%u;\n", letter, i, letter, i);
 }
 
+/* Do lanes join the states of warps, a tree, rather than each thread all of them, a chain? A join of softmaxes or of
+   means takes ten times the instructions of one of sums: for 16 warps, a tenth of what NVRTC has to do for
+   cross entropy of 128256. */
+static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
+    const int warps = w->variant->threads / 32;
+    if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
+    return !cg__in_registers(w) && cg__two_step(cg__inst(w, i));
+}
+
 static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const ind__variant *v = w->variant;
+    const int warps = v->threads / 32;
+    const char *part = cg__part_of(w);
+    if (cg__lanes_join_warps(w, i)) {
+        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_join_lanes<%d>(%c%u);\n", letter, i, letter,
+                   i, part, warps, warps, letter, i);
+        return;
+    }
     cg__use(w, IND__CG_JOIN_SHARED);
     if (v->strategy == IND_STRATEGY_COLUMN)
         ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
                    v->rows, letter, i);
     else
-        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, v->threads / 32, letter, i,
-                   cg__part_of(w));
+        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
 }
 
 static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
@@ -5393,10 +5416,13 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int piece = cg__joins_halves(w, i, s);
         if (!piece) continue;
-        const char *element = w->memory[cg__inst(w, i)->arg[0]];
+        const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
+        if (!vector) {
+            cg__fail(w);
+            return;
+        }
         cg__use(w, piece);
-        ind__textf(&w->code, "ind_join_%s(s%u, %.*s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i,
-                   (int)(strstr(element, ".at[j]") - element), element);
+        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
     }
 }
 
@@ -5948,12 +5974,14 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->splits));
 }
 
-/* Joins what the blocks have left: the threads of a group take turns. */
+/* Joins what the blocks have left: the threads of a group take turns, and have 4 loads under way if they have so many
+   turns; with fewer, to unroll the loop would only take NVRTC time (a seventh of that for the sum of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
+    const bool several = ind_hint(w->variant->splits) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
             ind__textf(&w->code, "s%u = {%s};\n", i, cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
-    ind__textf(&w->code, "#pragma unroll 4\n");
+    ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
     cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->splits), groups);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);

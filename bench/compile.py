@@ -30,6 +30,10 @@ GRAPHS = {
     "softmax": one("softmax", "size B in [1, 1000000] hint 8192", "input x : bf16[B, 4096]", "y = softmax(x, dim=-1)", "output y"),
     "layer_norm": one("layer_norm", "size B in [1, 1000000] hint 8192", "input x : bf16[B, 4096]", "const w : bf16[4096]", "const b : bf16[4096]",
                       "y = layer_norm(x, w, b, normalized_shape=[4096])", "output y"),
+    "rms_norm": one("rms_norm", "size B in [1, 1000000] hint 8192", "input x : bf16[B, 4096]", "const w : bf16[4096]", "y = rms_norm(x, w, normalized_shape=[4096])", "output y"),
+    "cross_entropy": one("cross_entropy", "size B in [1, 1000000] hint 8192", "input x : bf16[B, 4096]", "input target : i64[B]", "y = cross_entropy(x, target)", "output y"),
+    "column_sum": one("column_sum", "size B in [1, 1000000] hint 16384", "input x : f32[B, 4096]", "y = sum(x, dim=[0])", "output y"),
+    "cumsum": one("cumsum", "size B in [1, 1000000] hint 4096", "input x : f32[B, 16384]", "y = cumsum(x, dim=1)", "output y"),
     "linear_gelu": one("linear_gelu", "size B in [1, 100000] hint 4096", "input x : bf16[B, 4096]", "const w : bf16[4096, 4096]", "const b : bf16[4096]",
                        "h = linear(x, w, b)", "y = gelu(h)", "output y"),
     "bert_base": bert.text(bert.BASE, "bert_base", "bf16"),
@@ -59,7 +63,7 @@ def main():
     args = parser.parse_args()
     build()
     rows = []
-    print(f"{'graph':12s} {'':5s}" + "".join(f"{p:>9s}" for p in PHASES) + f"{'launches':>9s}{'sources':>8s}{'from pack':>10s}")
+    print(f"{'graph':14s} {'':5s}" + "".join(f"{p:>9s}" for p in PHASES) + f"{'launches':>9s}{'sources':>8s}{'from pack':>10s}")
     with tempfile.TemporaryDirectory() as folder:
         for name in args.names or GRAPHS:
             file, pack = pathlib.Path(folder, name + ".ind"), pathlib.Path(folder, name + ".pack")
@@ -68,7 +72,7 @@ def main():
             for kind, with_pack in (("cold", None), ("pack", pack)):
                 r = measured(file, with_pack, args.repeats)
                 rows.append({"graph": name, "kind": kind, **r})
-                print(f"{name:12s} {kind:5s}" + "".join(f"{r[p]:9.2f}" for p in PHASES) + f"{r['launches']:9.0f}{r['sources']:8.0f}{r['from_pack']:10.0f}", flush=True)
+                print(f"{name:14s} {kind:5s}" + "".join(f"{r[p]:9.2f}" for p in PHASES) + f"{r['launches']:9.0f}{r['sources']:8.0f}{r['from_pack']:10.0f}", flush=True)
     (ROOT / "build" / "compile.json").write_text(json.dumps(rows, indent=1))
 
 
