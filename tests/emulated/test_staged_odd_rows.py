@@ -87,14 +87,14 @@ def near(got, want):
 
 
 # Rows of 18013 leave room for the weights in registers, which are put together again where rows start otherwise. Those of 18008 and
-# 16388 are whole vectors, but no whole lines.
-@pytest.mark.parametrize("order, long, short", [("forward", 40009, 20011), ("reverse", 18013, 16387), ("random", 18008, 16388)])
-def test_staged_rows(library, monkeypatch, order, long, short):
+# 16388 are whole vectors, but no whole lines: they start at lines but for the former, as two blocks would meet too many places.
+@pytest.mark.parametrize("order, long, short, anywhere", [("forward", 40009, 20011, 2), ("reverse", 18013, 16387, 2), ("random", 18008, 16388, 1)])
+def test_staged_rows(library, monkeypatch, order, long, short, anywhere):
     monkeypatch.setenv("IND_EMULATION_ORDER", order)
     module = library.compile(GRAPH.replace("LONG", str(long)).replace("SHORT", str(short)), "staged_rows")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert len(re.findall(r"\nkernel [^\n]*\n    staged rows", plan)) == 2, plan
-    assert ("what all rows use" in plan) == (long < 20000) and plan.count("from boundary to boundary") == 2, plan
+    assert ("what all rows use" in plan) == (long < 20000) and plan.count("from boundary to boundary") == anywhere, plan
     random = np.random.default_rng(1)
     x, w = to_bf16(2 + 3 * random.standard_normal((ROWS, long))), to_bf16(random.standard_normal(long))
     z = random.standard_normal((ROWS, 2, short)).astype(np.float32)
