@@ -5025,7 +5025,7 @@ static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t s
         return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
                            ind__say_size(in, least->e), ind__say_size(in, limit));
     if (ind__data_length(in, limit, source, length)) return in->status;
-    if (given && ind_expr_same(least->e, limit)) *length = limit;
+    if (in->bounded && ind_expr_same(least->e, limit)) *length = limit;
     return IND_OK;
 }
 
@@ -15891,7 +15891,9 @@ static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = inside;
     graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
     ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
+    o->seldom = true;
     if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
+    o->seldom = false;
     o->mask = (ind_value){0};
 }
 

@@ -61,6 +61,8 @@
    blocks of a cluster together if that keeps the rows in work in the L2, or if rows are few. What lies in pieces is a
    row all the same, as a channel of a batch that has a piece in each sample, if a vector lies in one piece.
 
+   Of rows that a mask seldom lets through a warp asks for 32 at once, and walks along those where it holds (MASKED).
+
    How many registers a kernel takes is known once it is built. Where fewer of them let more blocks run side by side,
    a variant asks for few and names another way that is built in its place if that build spills (otherwise). Whether a
    device has a place for a cluster is known then, too; the last of these ways do without.
@@ -104,6 +106,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 
 #define IND_STRATEGIES(X)                                                                                              \
     X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
+    X(MASKED, "rows under a mask")       /* a warp asks for 32 rows, and walks along those where it holds */           \
     X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
@@ -213,6 +216,7 @@ typedef struct ind__variant {
     /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
        the first of them is taken where the device has no place for one. */
     struct ind__variant *otherwise;
+    struct ind__variant *alone; /* one of them that needs no cluster, but as much local memory: if there is no other */
     int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
     int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
 } ind__variant;
@@ -307,6 +311,7 @@ typedef struct ind__writer {
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
     uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
+    uint8_t *rooted;     /* .. is it stored, or checked, of a row without elements, too? */
     uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
     uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
     int join;            /* ROW_STAGED: joins of a cluster written so far */
@@ -879,6 +884,20 @@ typedef struct ind__writer {
       "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
       "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
       "};\n")                                                                                                          \
+    X(MAX_WARP, IND__CG_NEEDS(IND__CG_MAX),                                                                            \
+      "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n"                \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n"                          \
+      "    if (LANES == 32) {\n"                                                                                       \
+      "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n"                             \
+      "        const int m = __reduce_max_sync(0xffffffffu, key);\n"                                                   \
+      "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n"                                                \
+      "    } else {\n"                                                                                                 \
+      "        _Pragma(\"unroll\")\n"                                                                                  \
+      "        for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n"                                            \
+      "    }\n"                                                                                                        \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX), IND__CG_MAX_HALVES(bf16)) \
     X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX), IND__CG_MAX_HALVES(f16)) \
     X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
@@ -2188,7 +2207,7 @@ typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* of the block that takes them */
+    int threads; /* that take them: all of a block, or a warp */
     bool takes;  /* the second part is being written */
 } cg__handover;
 
@@ -2239,21 +2258,43 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
 
+static ind_expr cg__r_numel(const ind__writer *w);
+static uint32_t cg__r_mask(const ind__writer *w);
+
+/* Is the LOAD the same for a whole row, there for its elements alone, and of a buffer that may be as empty as the row?
+   Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
+static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
+    int64_t least = 1, elements = 1;
+    if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
+    ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    if (least > 0) return false;
+    const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
+    ind_expr_bounds(numel, &elements, NULL);
+    return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
+}
+
+/* "v1 ? ": under its mask, and only where there is something to load. */
+static bool cg__load_condition(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const bool maybe = cg__may_be_outside(w, i);
+    if (maybe) ind__textf(&w->code, "%s != 0%s", cg__expr_string(w, cg__r_numel(w)), inst->arg[0] ? " && " : "");
+    if (inst->arg[0]) cg__value(w, inst->arg[0]);
+    if (maybe || inst->arg[0]) ind__textf(&w->code, " ? ");
+    return maybe || inst->arg[0];
+}
+
 static void cg__load(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *vector = cg__vector_of_bf16(w, i);
     cg__declare(w, i);
-    if (inst->arg[0]) {
-        cg__value(w, inst->arg[0]);
-        ind__textf(&w->code, " ? ");
-    }
+    const bool condition = cg__load_condition(w, i);
     if (vector) {
         cg__use(w, IND__CG_BF16_AT);
         ind__textf(&w->code, "ind_bf16_at(%s, j)", vector);
     } else {
         cg__from_memory(w, cg__memory_dtype(w, i), cg__element(w, i));
     }
-    ind__textf(&w->code, inst->arg[0] ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
+    ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
 /* The value that a STORE writes: what it is given, before a rounding to the type in memory, as rounding twice is
@@ -2444,7 +2485,6 @@ static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
 }
 
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
-static ind_expr cg__r_numel(const ind__writer *w);
 
 /* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
@@ -2811,6 +2851,21 @@ static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
 }
 
+static void cg__mark_rooted(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->rooted[used] = 1;
+}
+
+static void cg__find_rooted(ind__writer *w) {
+    memset(w->rooted, 0, w->body->num_inst);
+    for (uint32_t i = w->body->num_inst; i-- > 1;) {
+        const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(w, i));
+        if (w->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
+        if (root || w->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
+    }
+}
+
 /* Marks what values per element of the row, and REDUCEs, are computed from. */
 static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
     (void)user;
@@ -2940,6 +2995,7 @@ static void cg__analyse(ind__writer *w) {
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
     cg__find_only_checks(w);
+    if (w->domain.rrank) cg__find_rooted(w);
 }
 
 static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
@@ -3434,7 +3490,7 @@ static bool cg__needs_position(const ind__writer *w, int from, int v) {
    far as they are used. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
     bool parallel = from < w->domain.rank;
-    if (parallel && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
+    if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
         ind_expr extent = w->domain.extent[v];
@@ -4058,6 +4114,115 @@ static void cg__emit_shifted_points(ind__writer *w) {
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
     cg__end(w);
+}
+
+/* ---- rows that a mask seldom lets through. A thread for each of their points does nothing but ask, and all threads of
+   a row ask the same: a warp asks for 32 rows at once here, one a lane, and walks along those that the mask holds for.
+   It takes one access a lane of each, so that long rows are shared by many warps.
+
+   Sums by lists of 65536 rows of 512 f32 on an H200, us beside a launch, by a thread for each point and so: 21.2 and
+   0.7 where the lists have all, 21.4 and 3.5 where they lack a tenth; 84 and 87 where they have none. Four accesses a
+   lane: 0.6, 7.9 and 92. */
+
+#define IND__CG_MASKED_ROWS 32 /* one a lane */
+
+static bool cg__stores_seldom(const ind__writer *w) {
+    bool seldom = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) seldom |= (cg__inst(w, i)->flags & IND__INST_SELDOM) != 0;
+    return seldom;
+}
+
+/* Pieces that a row is cut into, each for a warp. */
+static ind_expr cg__masked_pieces(const ind__writer *w) {
+    return ind_expr_ceildiv(w->domain.extent[w->domain.rank - 1], ind_int(w->context, 32 * w->variant->per_thread));
+}
+
+static ind_expr cg__masked_rows(const ind__writer *w) {
+    return ind_expr_product(w->context, w->domain.extent, w->domain.rank - 1);
+}
+
+/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+static void cg__choose_masked(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const int last = w->domain.rank - 1;
+    if (last < 1 || w->part || v->shifted || !cg__stores_seldom(w)) return;
+    const uint32_t mask = cg__only_mask(w, last);
+    if (!mask || w->varies[mask] >> last & 1) return;
+    v->strategy = IND_STRATEGY_MASKED;
+    v->rows = IND__CG_MASKED_ROWS;
+    v->per_thread = v->vector;
+    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(w), ind_int(w->context, IND__CG_MASKED_ROWS));
+    cg__grid(w, ind_expr_mul(groups, cg__masked_pieces(w)), v->threads / 32);
+    cg__why(w, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+}
+
+/* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
+static void cg__emit_masked_place(ind__writer *w) {
+    const ind_expr pieces = cg__masked_pieces(w);
+    const char *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
+    const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
+    ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
+    if (one) {
+        ind__textf(&w->code, "const %s first = %s * %d;\n", type, warp, IND__CG_MASKED_ROWS);
+        return;
+    }
+    ind__textf(&w->code, "const %s warp = %s, group = warp / %s, first = group * %d;\n", type, warp,
+               cg__expr_string(w, pieces), IND__CG_MASKED_ROWS);
+    ind__textf(&w->code, "const %s piece = (warp - group * %s) * %d;\n", type, cg__expr_string(w, pieces),
+               32 * w->variant->per_thread);
+}
+
+/* "holds": does the mask for the row of this lane? */
+static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t mask) {
+    ind__textf(&w->code, "bool holds = false;\n");
+    cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
+    ind__textf(&w->code, "const %s %s = first + lane;\n", cg__int(w), row);
+    cg__split_linear(w, row, 0, w->domain.rank - 1);
+    cg__need_none(w);
+    cg__need(w, mask);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    ind__textf(&w->code, "holds = ");
+    cg__value(w, mask);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+}
+
+/* The warp's piece of the row at hand. */
+static void cg__emit_masked_piece(ind__writer *w, const char *row) {
+    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const char *length = cg__expr_string(w, w->domain.extent[last]), *at = cg__string(w, "i%d", last);
+    const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
+    ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
+    ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
+    cg__begin(w, "if (%s < %s)", at, length);
+    if (cg__is_used(w, w->linear[last]))
+        ind__textf(&w->code, "const %s p = %s * %s + %s;\n", cg__int(w), row, length, at);
+    w->var[last] = at;
+    w->linear_name[last] = "p";
+    if (n > 1)
+        cg__emit_vector_body(w, last, at);
+    else
+        cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static ind_status cg__emit_masked(ind__writer *w) {
+    const int last = w->domain.rank - 1;
+    const char *row = last == 1 ? "i0" : "row";
+    const uint32_t mask = cg__only_mask(w, last);
+    cg__use_positions(w);
+    cg__emit_masked_place(w);
+    cg__emit_masked_question(w, row, mask);
+    cg__begin(w, "for (unsigned those = __ballot_sync(0xffffffffu, holds); those; those &= those - 1)");
+    ind__textf(&w->code, "const %s %s = first + __ffs(those) - 1;\n", cg__int(w), row);
+    cg__split_linear(w, row, 0, last);
+    cg__need_stores(w);
+    cg__emit(w, ~(1u << last), IND__CG_ALL_STAGES);
+    cg__emit_masked_piece(w, row);
+    cg__end(w);
+    return IND_OK;
 }
 
 static ind_status cg__emit_pointwise(ind__writer *w) {
@@ -4964,6 +5129,12 @@ static int cg__unroll_steps(const ind__writer *w) {
     return steps;
 }
 
+/* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
+   where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
+static bool cg__takes_rows(const ind__writer *w) {
+    return w->handover && w->handover->takes;
+}
+
 /* Opens the loops over the row; returns how many scopes that are. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -4977,6 +5148,12 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         const char *start = step > 1 ? cg__string(w, "live ? y : (%s)(%s)", type, extent) : "0";
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
+    } else if (cg__takes_rows(w)) {
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads);
+        ind__textf(&w->code, "const %s %s = from + lane;\n", type, r);
+        cg__begin(w, "if (%s < %s)", r, extent);
+        scopes++;
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
         if (v->shifted)
@@ -5593,7 +5770,10 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_chunk(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
     if (beside) cg__emit_copies_beside(w);
-    while (scopes--) cg__end(w);
+    while (scopes--) {
+        cg__end(w);
+        if (scopes && cg__takes_rows(w)) ind__textf(&w->code, "__syncwarp();\n");
+    }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->shifted) cg__emit_edge(w, s);
     cg__use_kept_values(w);
@@ -8754,6 +8934,7 @@ static void cg__choose_pointwise(ind__writer *w) {
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
         cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
+    cg__choose_masked(w);
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -9887,6 +10068,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
@@ -9894,8 +10076,8 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->stage || !w->vector ||
-        !w->across || !w->through || !w->kept || !w->level || !w->runs)
+    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
+        !w->vector || !w->across || !w->through || !w->kept || !w->level || !w->runs)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -10073,9 +10255,13 @@ static bool cg__has_pieces(const ind__pieces *set) {
     return any;
 }
 
+static bool cg__has_piece(const ind__pieces *set, int piece) {
+    return set->word[piece / 64] >> piece % 64 & 1;
+}
+
 static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!(pieces->word[i / 64] >> i % 64 & 1)) continue;
+        if (!cg__has_piece(pieces, i)) continue;
         ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
         ind__text_raw(t, "\n", 1);
     }
@@ -10219,6 +10405,7 @@ static ind_status cg__emit_kernel(ind__writer *w) {
                  : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
                  : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
                  : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
+                 : w->variant->strategy == IND_STRATEGY_MASKED    ? cg__emit_masked(w)
                                                                   : cg__emit_pointwise(w);
     }
     if (status) return status;
@@ -10834,12 +11021,14 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    before it, and end without it, wherever they run; and in what order they end changes nothing, as each value has its
    place. Whoever takes a word sets it back to 0.
    A thread waits for one word after another, each of which takes a trip, so that a few rounds are as long as a launch:
-   that bounds the rows. For more of them the two kernels run as they are, each in its own launch.
+   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. As many rows as a
+   warp has lanes are taken by one, which needs no barrier, neither before nor behind.
 
-   Cross entropy of 1, 16, 64 and 256 rows of 4096 bf16, us above an empty kernel on an H200: 2.5, 2.8, 2.8, 3.2 with a
-   kernel for the mean, 1.5, 1.8, 1.9, 2.3 so. By hand, 64 rows: 2.5 with a kernel for the mean, 2.1 with a count of the
-   blocks that are done, 3.0 and more in a cluster of 16. Where a value was left by the thread that found it, before the
-   block met, and words were read at the scope of the GPU, 4 to 16 rows and 256 took more than a microsecond longer. */
+   Cross entropy of 1, 16, 32, 64 and 256 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.6, 1.9 and
+   3.5 by a warp, 1.3, 1.7, 1.7, 1.7 and 2.2 by the block; 2.5 to 3.2 with a kernel for the mean. By hand, 64 rows: 2.5
+   with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
+   through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
+   words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
 #define IND__CG_TRIP_NS 500 /* of a word from one block to another, through the L2 of an H200 */
 
@@ -10858,15 +11047,22 @@ static const char cg__finish_text[] =
     "    u.value = value;\n"
     "    ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "// All threads of a block call this once it is done. True in the one that began last; the others hand over what "
-    "they\n"
-    "// have found: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this once it is done. True in those of the block that began last that take what "
+    "all\n"
+    "// have found; the others hand it over: words that are there once their upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
-    "    const bool last = ind_began_last(turn, gridDim.x);\n"
+    "    bool last;\n"
+    "    if (IND_TAKERS > 32 || IND_ROWS > 1) {\n"
+    "        last = ind_began_last(turn, gridDim.x);\n"
+    "    } else { // the first thread has left what there is\n"
+    "        if (threadIdx.x >= 32) return false;\n"
+    "        last = __shfl_sync(0xffffffffu, turn, 0) == gridDim.x - 1;\n"
+    "        __syncwarp();\n"
+    "    }\n"
     "    const int i = threadIdx.x, row = (int)blockIdx.x * IND_ROWS + i % IND_ROWS;\n"
     "    if (!last && i < IND_HANDED * IND_ROWS && row < rows)\n"
     "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
-    "    return last;\n"
+    "    return last && threadIdx.x < IND_TAKERS;\n"
     "}\n"
     "template <typename T> static IND_INLINE T ind_take(unsigned long long *lookback, int which, int row, int rows) {\n"
     "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
@@ -10936,12 +11132,13 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
     return found == w->handover->num;
 }
 
-/* One row a point, kept by the threads of a block, that is left; or one pass along all rows, which takes them. */
+/* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
+   all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide) return false;
+    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
         return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
                ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);
@@ -10967,8 +11164,9 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
+/* A warp takes but one of them. */
 static int64_t cg__most_finished(const ind_plan *p, int threads) {
-    const int rounds = p->target.launch_ns / IND__CG_TRIP_NS;
+    const int rounds = threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
     return (int64_t)threads * (rounds > 1 ? rounds : 1);
 }
 
@@ -10983,17 +11181,18 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 }
 
 /* The source: both parts, and what each block does. */
-static void cg__write_finish(cg__combo *x, uint32_t num_handed) {
+static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
     ind__pieces prelude = x->part[0]->prelude;
     cg__add_pieces(&prelude, &x->part[1]->prelude);
     cg__add_piece(&prelude, IND__CG_TURN);
+    if (cg__has_piece(&prelude, IND__CG_MAX)) cg__add_piece(&prelude, IND__CG_MAX_WARP);
     if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
-    ind__textf(t, "// Values of a row that are handed over, and rows of a block.\n");
-    ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d };\n", num_handed, v->rows);
+    ind__textf(t, "// Values of a row that are handed over, rows of a block, and threads that take all values.\n");
+    ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_TAKERS = %d };\n", (unsigned)h->num, v->rows, h->threads);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
     ind__textf(t,
                "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
@@ -11034,12 +11233,13 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
     v->takes_next = true;
-    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, v->threads));
+    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h->threads));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
-    cg__write_finish(&x, h->num);
-    ind__textf(&why, "%s; the block that began last takes what is found of each, in place of the next kernel's launch",
-               rows->why);
+    cg__write_finish(&x, h);
+    ind__textf(&why,
+               "%s; %sthe block that began last takes what is found of each, in place of the next kernel's launch",
+               rows->why, h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
     v->source_bytes = x.text.size;
@@ -11064,27 +11264,40 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
     return kp[1].part ? IND_OK : ind__failed(p->context);
 }
 
-/* Adds a first variant to kernel k that runs the next kernel, too, if likely rows are few enough. */
-static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
-    ind_kernel_plan *kp = &p->kernel[k];
-    cg__handover h = {0};
-    cg__part rows = {.kernel = k}, next = {.kernel = k + 1}, *part[2] = {&rows, &next};
+/* Adds a first variant to kernel k that runs the next kernel, too, by so many threads. */
+static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h, int threads) {
+    ind_kernel_plan *kp = &p->kernel[rows->kernel];
+    cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
     ind__variant v;
     bool able = false;
-    if (kp->num_variants >= IND__MAX_VARIANTS || !cg__may_finish(p, k, &h)) return IND_OK;
-    ind_status status = cg__plan_handed(p, &rows, &h, &able);
-    if (status || !able || ind_hint(h.rows) > cg__most_finished(p, rows.variant.threads)) return status;
-    h.threads = rows.variant.threads;
-    h.takes = true;
-    status = cg__plan_handed(p, &next, &h, &able);
+    if (kp->num_variants >= IND__MAX_VARIANTS) return IND_OK;
+    h->threads = threads;
+    h->takes = true;
+    ind_status status = cg__plan_handed(p, &next, h, &able);
     if (status || !able) return status;
-    status = cg__plan_finish_variant(p, part, &h, &v, &able);
+    status = cg__plan_finish_variant(p, part, h, &v, &able);
     if (status || !able) return status;
     if (!cg__has_guard(&v)) return cg__always_finish(p, kp, &v, &next.variant);
     memmove(&kp->variant[1], &kp->variant[0], (size_t)kp->num_variants * sizeof v);
     kp->num_variants++;
     kp->variant[0] = v;
     return IND_OK;
+}
+
+/* Lets kernel k run the next one, too, if likely rows are few enough: by the block, and by a warp of it, which needs no
+   barrier, if there are no more than it takes at once. */
+static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
+    cg__handover h = {0};
+    cg__part rows = {.kernel = k};
+    bool able = false;
+    if (!cg__may_finish(p, k, &h)) return IND_OK;
+    ind_status status = cg__plan_handed(p, &rows, &h, &able);
+    const int threads = rows.variant.threads;
+    if (status || !able || ind_hint(h.rows) > cg__most_finished(p, threads)) return status;
+    const int64_t warp = cg__most_finished(p, 32);
+    if (cg__upper_bound(h.rows) > warp || threads == 32) status = cg__add_finish(p, &rows, &h, threads);
+    if (status || threads == 32 || ind_hint(h.rows) > warp) return status;
+    return cg__add_finish(p, &rows, &h, 32);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>predict */
@@ -11504,7 +11717,8 @@ static const char *cg__broken_finish(const ind_plan *p, const ind_kernel_plan *k
     const bool there = next < p->kernel + p->num_kernels;
     if (!there || (next->num_variants ? next->first != next - p->kernel : next->first != k - p->kernel))
         return "there is no next kernel to run";
-    if (!next->num_variants != (k->num_variants == 1)) return "what it does not run, no other launch does";
+    if (!next->num_variants != k->variant[k->num_variants - 1].takes_next)
+        return "what it does not run, no other launch does";
     for (uint32_t i = 0; i < v->num_args; i++) {
         const ind__kernel_arg *a = &v->arg[i];
         for (uint32_t n = 0; a->kind == IND__ARG_BUFFER && n < next->kernel->num_args; n++)

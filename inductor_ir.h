@@ -989,8 +989,9 @@ typedef struct ind__inst {
 #define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
 #define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
 #define IND__INST_CHECKED                                                                                              \
-    16                  /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
-#define IND__INST_RUN 8 /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
+    16                      /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
+#define IND__INST_SELDOM 32 /* STORE: its mask holds for few points: a hint */
+#define IND__INST_RUN    8  /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
 
 /* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
 typedef struct ind_body {
@@ -1017,6 +1018,7 @@ struct ind_ops {
     struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
     struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
     bool checked;                 /* ind_op_indirect: an earlier loop has checked what is in memory there */
+    bool seldom;                  /* ind__emit_scatter: the mask holds for few points */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
@@ -10134,6 +10136,7 @@ void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int r
     }
     ind__inst i = {
         .op = IND_LOOP_STORE, .dtype = (uint8_t)o->dtype(o, v), .reduction = (uint8_t)mode, .flags = IND__INST_SCATTER};
+    if (o->seldom) i.flags |= IND__INST_SELDOM;
     i.arg[0] = v.id;
     i.arg[1] = mask.id;
     i.source = source;
@@ -12040,7 +12043,7 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
         ir__print_source(t, i->source, name, user);
         ir__print_index(t, b, i);
         ind__textf(t, " %s= %%%u", i->reduction ? ind__reduction_name((ind_reduction)i->reduction) : "", i->arg[0]);
-        if (i->arg[1]) ind__textf(t, " if %%%u", i->arg[1]);
+        if (i->arg[1]) ind__textf(t, i->flags & IND__INST_SELDOM ? " if seldom %%%u" : " if %%%u", i->arg[1]);
         ind__textf(t, "\n");
         return;
     }

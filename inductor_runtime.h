@@ -3440,7 +3440,8 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
-    bool outer;           /* something uses it that is not per element of the row */
+    bool outer;           /* something uses it that is not per element of the row, .. */
+    bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
     bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
                              per element, or reduced again, so that the scan runs in several passes? */
 } rt__host_facts;
@@ -3456,6 +3457,25 @@ static bool rt__is_sort(const ind_body *b, uint32_t i) {
 /* Is it part of a scan, so that its value changes from element to element? */
 static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
+}
+
+/* Is it the index of the row's elements alone? */
+static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
+}
+
+/* Marks what instruction i uses as used by it. */
+static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
+    rt__host_deps d;
+    const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    (void)rt__host_find_deps(b, i, &d);
+    for (uint32_t k = 0; k < d.num; k++) {
+        f[d.source[k]].live = true;
+        if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
+        if (!inner) f[d.source[k]].outer = true;
+        if (!inner && (stores || checks || f[i].rooted)) f[d.source[k]].rooted = true;
+    }
 }
 
 static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
@@ -3484,14 +3504,7 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
     }
     for (uint32_t i = b->num_inst; i-- > 1;) {
         if (b->inst[i].op == IND_LOOP_STORE || b->inst[i].op == IND_LOOP_INDIRECT) f[i].live = true;
-        if (!f[i].live) continue;
-        (void)rt__host_find_deps(b, i, &d);
-        bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE;
-        for (uint32_t k = 0; k < d.num; k++) {
-            f[d.source[k]].live = true;
-            if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
-            if (!inner) f[d.source[k]].outer = true;
-        }
+        if (f[i].live) rt__host_mark_uses(b, f, i);
     }
     return IND_OK;
 }
@@ -3530,10 +3543,11 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
     return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
 }
 
-/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone. */
+/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone, and what is
+   loaded for them may have no more elements than the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
-    const bool for_elements = b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
-    return rt__filter_once(b, f, i, level) && !for_elements;
+    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+           (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
 }
 
 static bool rt__filter_spread(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
@@ -5134,9 +5148,15 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
+/* Does the launch of the kernel before this one likely run it, too? */
+static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
+    if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
+    return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
+}
+
 /* Is the variant built with the module? The others wait for a launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
-    return m->desc.all_variants || variant == ind__plan_likely(k);
+    return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
 
 /* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
@@ -5192,9 +5212,10 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
     return local > 0 ? local : 0;
 }
 
-/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way. */
+/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
+   that needs no cluster: should the device have no place for one. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->otherwise;
+    ind__variant *way = v->otherwise, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
@@ -5207,7 +5228,9 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
         v->spilled = local;
     } else {
         v->otherwise = way->otherwise;
+        if (!alone && way->cluster < 2) alone = way;
     }
+    v->alone = alone;
 }
 
 /* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
@@ -5321,11 +5344,14 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
     while (way && way->cluster > 1) way = way->otherwise;
+    const bool last = !way;
+    if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;
+    if (last) v->otherwise = NULL; /* they have been tried */
     v->crowded = blocks;
     *left = true;
     return IND_OK;
@@ -5978,6 +6004,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
     int num_general, num_late;
+    bool taken; /* the launch of the kernel before runs this one, too */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -6001,7 +6028,10 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
 /* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
+    const bool taken = r->taken;
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
+    r->taken = !taken && at < k->num_variants && k->variant[at].takes_next;
+    if (taken) return IND_OK;
     r->num_general += at > 0;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (at > 0) rt__add_failing(r, k->variant[0].guard);

@@ -4679,12 +4679,27 @@ static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) 
     return true;
 }
 
-/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a? */
+/* Does the kernel store other parts of a concatenation than that which b is, and nothing else, where b lies? */
+static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
+    bool stores = false;
+    for (uint32_t o = k->num_reads; o < k->num_args; o++) {
+        if (v->s->storage[k->arg[o]] != v->s->storage[b]) continue;
+        if (!sched__parts_apart(v->s->program, k->arg[o], b)) return false;
+        stores = true;
+    }
+    return stores;
+}
+
+/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a, but for
+   those that store other parts there? */
 static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
-    const uint32_t made = v->made[b->buffer] - 1;
+    const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
+    if (before != made && v->s->launch[before] == v->s->launch[made])
+        return sched__parts_apart(v->s->program, a->buffer, b->buffer);
     if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
     for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
-        if (k != made && (sched__has_arg(&v->s->kernel[k], a->buffer, false) || v->made[a->buffer] == k + 1))
+        if (k != made && sched__has_arg(&v->s->kernel[k], a->buffer, false) &&
+            !sched__stores_apart(v, &v->s->kernel[k], b->buffer))
             return false;
     return true;
 }

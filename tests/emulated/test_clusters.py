@@ -89,8 +89,11 @@ def test_clusters(device, monkeypatch, order):
     assert NOT_THERE not in plan, plan
 
 
-def test_no_place_for_clusters(device, monkeypatch):
+@pytest.mark.parametrize("spills", ["no source has this", "__launch_bounds__("], ids=["", "all_spill"])
+def test_no_place_for_clusters(device, monkeypatch, spills):
+    """Nor does it help that no way to make them has enough registers: that has a place is what counts."""
     if device != "host":
         pytest.skip("the emulation runs with make test")
+    monkeypatch.setenv("IND_EMULATION_SPILLS", spills)
     plan = made_and_run(monkeypatch, 0, "forward")
     assert plan.count(NOT_THERE) >= 4, plan

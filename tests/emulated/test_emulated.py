@@ -67,7 +67,7 @@ def test_numerics(environment, order):
     assert sum(int(re.findall(r"(\d+) passed", output)[-1]) for output in outputs) == len(names)
 
 
-@pytest.mark.parametrize("program", ["scans", "ordered", "data_sizes", "tune", "launches", "splits", "indices", "variants", "finish"])
+@pytest.mark.parametrize("program", ["scans", "ordered", "data_sizes", "tune", "launches", "splits", "indices", "variants", "finish", "streams"])
 def test_unit_program(environment, program, tmp_path):
     """tests/unit/test_scans.c and its like, whose graphs have functions of the user or a flag, or are captured; and the very bits in
     both orders."""

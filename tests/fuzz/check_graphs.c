@@ -25,7 +25,9 @@ static const way ways[] = {
     {"host", {.device = IND_DEVICE_HOST}},
     {"host, no fusion", {.device = IND_DEVICE_HOST, .fusion = {.disable = true, .disable_inplace = true}}},
     {"host, no passes", {.device = IND_DEVICE_HOST, .disabled_passes = 0xffffffffu}},
-    {"host, all stored", {.device = IND_DEVICE_HOST, .realise = {1, 1, 1, 1, true}}},
+    {"host, all stored",
+     {.device = IND_DEVICE_HOST,
+      .realise = {.max_reads_shared = 1, .max_ops_shared = 1, .max_reads = 1, .max_ops = 1}}},
     {"cuda", {.device = IND_DEVICE_CUDA}},
     {"cuda, no fusion", {.device = IND_DEVICE_CUDA, .fusion = {.disable = true}}},
 };

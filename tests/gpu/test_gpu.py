@@ -51,8 +51,8 @@ GRAPHS = {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 16384]
   input w : bf16[16384]
-  input y : bf16[B, 40008]
-  input v : bf16[40008]
+  input y : f16[B, 40008]
+  input v : f16[40008]
   l = log_softmax(x, dim=-1)
   n = rms_norm(x, w, normalized_shape=[16384], eps=1e-6)
   m = log_softmax(y, dim=-1)
@@ -261,6 +261,16 @@ GRAPHS = {
   m = mean(n)
   output loss, m
 }""",
+    "finish_few": """graph finish_few {
+  size B in [1, 4096] hint 16
+  input x : bf16[B, 4096]
+  input y : f32[B, 300]
+  input t : i64[B]
+  loss = cross_entropy(x, t)
+  n = amax(y, 1)
+  m = mean(n)
+  output loss, m
+}""",
     "scans_short": """graph scans_short {
   size B in [1, 100000] hint 5000
   input x : f32[B, 100]
@@ -354,6 +364,16 @@ GRAPHS = {
   c = cat([x, v], dim=0)
   output y, z, e, c
 }""",
+    "rows_listed": """graph rows_listed {
+  size B in [1, 2000000] hint 1000000
+  size M in [1, 2000000] hint 300000
+  input x : f32[M, 64]
+  input s : i64[]
+  input v : f32[B, 64]
+  i = randint(s, high=24, size=[B])
+  y = index_add(x, 0, i, v)
+  output y
+}""",
     "tiles": """graph tiles {
   size B in [1, 100000] hint 40000
   input x : bf16[3, B, 64]
@@ -410,9 +430,9 @@ GRAPHS = {
 }""",
 }
 SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_large_clusters": ["B=40"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "columns": ["B=131"], "products": ["M=70"],
-         "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "chain": ["N=300"], "short_rows": ["B=301"],
+         "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
-         "rows_added": ["B=333", "C=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
+         "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
          "tiles_odd": ["B=301"], "runs": ["B=333"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
@@ -469,7 +489,7 @@ def test_compute_sanitizer(name, tool, folder, tmp_path):
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
 
 
-@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish"])
+@pytest.mark.parametrize("program", ["tune", "launches", "indices", "variants", "finish", "streams"])
 def test_unit_program(program):
     """Other numbers of threads than the formulas choose, measured, and from a pack; launches that begin before the one before is
     done; variants of kernels that launches are the first to need. The emulation runs the same programs."""

@@ -14,7 +14,10 @@ from conftest import ROOT, make
 FORMS = {
     "a row in registers, few of them": lambda v: v["strategy"] == "row per block" and "64 registers a thread for" in v["why"],
     "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1,
-    "staged rows of clusters": lambda v: v["cluster"] > 1,
+    "staged rows of clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1,
+    "staged rows of large clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 8,
+    "shifted staged rows": lambda v: v["strategy"] == "staged rows" and v["shifted"],
+    "rows that clusters walk along": lambda v: v["strategy"] == "looped rows" and v["cluster"] > 1,
     "rows of the same lanes at once": lambda v: "at once, to have enough loads under way" in v["why"],
     "shifted rows in a warp": lambda v: v["strategy"] == "row per warp" and v["shifted"],
     "shifted rows in a block": lambda v: v["strategy"] == "row per block" and v["shifted"],
@@ -30,10 +33,12 @@ FORMS = {
     "scanned rows in chunks": lambda v: re.search("a block walks along each row, [0-9]+ elements a step", v["why"]),
     "tiles by vectors": lambda v: v["strategy"] == "tiled transpose" and v["vector"] > 1,
     "tiles by elements": lambda v: v["strategy"] == "tiled transpose" and v["vector"] == 1,
+    "few rows that a warp finishes": lambda v: "a warp of the block that began last" in v["why"],
     "dependent launches": lambda v: v["dependent"],
 }
 # What is seen in the text alone: functions of the prelude.
-CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send"}
+CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send",
+         "ind_split_take", "ind_finishes", "ind_join_bf16", "ind_join_f16"}
 
 
 def strategies():

@@ -5,8 +5,8 @@
 #include "inductor.h"
 
 #include "check.h"
+#include "driver.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,14 +55,10 @@ static ind_status copy_rows(const ind_extern_call *call) {
     CHECK(from->count && from->count == to->count, "no place of the size");
     CHECK(from->size[0] == ROWS && to->size[0] == ROWS && from->stride[0] == COLS, "%d rows", (int)from->size[0]);
     if (call->device == IND_DEVICE_HOST) return memcpy(to->data, from->data, bytes), IND_OK;
-    const char *path = getenv("IND_CUDA_LIBRARY");
-    void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW), *symbol;
-    int (*copy)(unsigned long long to, unsigned long long from, size_t bytes, void *stream) = NULL;
-    if (!library || !(symbol = dlsym(library, "cuMemcpyDtoDAsync_v2"))) return IND_NOT_FOUND;
-    memcpy(&copy, &symbol, sizeof copy);
-    int failed =
-        copy((unsigned long long)(uintptr_t)to->data, (unsigned long long)(uintptr_t)from->data, bytes, call->stream);
-    dlclose(library);
+    driver d;
+    if (!driver_load(&d)) return IND_NOT_FOUND;
+    int failed = d.cuMemcpyDtoDAsync_v2((unsigned long long)(uintptr_t)to->data,
+                                        (unsigned long long)(uintptr_t)from->data, bytes, call->stream);
     return failed ? IND_DEVICE : IND_OK;
 }
 

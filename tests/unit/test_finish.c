@@ -52,6 +52,15 @@ static void check_results(ind_module *module, void *const *memory, int64_t rows)
     CHECK(s == sum, "B = %d: sum %g, not %g", (int)rows, s, sum);
 }
 
+/* What is built with the module, and what is left to the first launch that needs it. */
+static void test_built(const ind_module_stats stats, ind_module *module) {
+    if (stats.device != IND_DEVICE_CUDA) return;
+    CHECK(stats.num_sources == 1, "%d texts for rows that one launch takes", stats.num_sources);
+    ind_verdict few = ind_would_compile(module, "B=64"), many = ind_would_compile(module, "B=700");
+    CHECK(few.num_late == 0 && few.num_general == 0, "%d, %s", few.num_late, few.reason);
+    CHECK(many.num_late == 2 && many.num_general == 1, "%d, %s", many.num_late, many.reason);
+}
+
 static void test_launches(ind_context *context, ind_module *module) {
     ind_instance *n[2] = {NULL, NULL};
     void *memory[BINDINGS] = {0};
@@ -116,7 +125,10 @@ int main(void) {
     test_refusals(context);
     ind_graph *g = ind_graph_parse(context, text, NULL);
     CHECK(g && !ind_compile(g, NULL, &module), "%s", ind_error(context));
+    if (module) test_built(ind_module_query_stats(module), module);
     if (module) test_launches(context, module);
+    if (module && ind_module_query_stats(module).device == IND_DEVICE_CUDA)
+        CHECK(ind_would_compile(module, "B=700").num_late == 0, "%s", ind_would_compile(module, "B=700").reason);
     ind_module_destroy(module);
     ind_graph_destroy(g);
     ind_context_destroy(context);

@@ -5,9 +5,8 @@
 #include "inductor.h"
 
 #include "check.h"
+#include "driver.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROWS 70
@@ -83,52 +82,17 @@ static bool replay_many(way *w) {
     return true;
 }
 
-/* What the test itself needs of the driver. */
-typedef struct driver {
-    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-    int (*cuDevicePrimaryCtxRelease_v2)(int device);
-    int (*cuCtxPushCurrent_v2)(void *context);
-    int (*cuCtxPopCurrent_v2)(void **context);
-    int (*cuGraphCreate)(void **graph, unsigned flags);
-    int (*cuGraphAddChildGraphNode)(void **node, void *graph, void *const *after, size_t num, void *child);
-    int (*cuGraphInstantiateWithFlags)(void **executable, void *graph, unsigned long long flags);
-    int (*cuGraphLaunch)(void *executable, void *stream);
-    int (*cuGraphExecDestroy)(void *executable);
-    int (*cuGraphDestroy)(void *graph);
-    int (*cuStreamSynchronize)(void *stream);
-} driver;
-
-static bool load(driver *d) {
-    static const char *const names[] = {"cuDevicePrimaryCtxRetain",
-                                        "cuDevicePrimaryCtxRelease_v2",
-                                        "cuCtxPushCurrent_v2",
-                                        "cuCtxPopCurrent_v2",
-                                        "cuGraphCreate",
-                                        "cuGraphAddChildGraphNode",
-                                        "cuGraphInstantiateWithFlags",
-                                        "cuGraphLaunch",
-                                        "cuGraphExecDestroy",
-                                        "cuGraphDestroy",
-                                        "cuStreamSynchronize"};
-    const char *path = getenv("IND_CUDA_LIBRARY");
-    void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW), *symbol[sizeof names / sizeof *names];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!library || !(symbol[i] = dlsym(library, names[i]))) return false;
-    memcpy(d, symbol, sizeof symbol);
-    return true;
-}
-
 /* The captured graph twice, one after the other, in a graph of the caller's. */
 static bool run_as_child(way *w) {
     driver d;
-    void *context = NULL, *graph = NULL, *node = NULL, *executable = NULL;
-    if (!load(&d) || d.cuDevicePrimaryCtxRetain(&context, 0) || d.cuCtxPushCurrent_v2(context)) return false;
+    void *graph = NULL, *node = NULL, *executable = NULL;
+    if (!driver_enter(&d)) return false;
     bool ok = !d.cuGraphCreate(&graph, 0) &&
               !d.cuGraphAddChildGraphNode(&node, graph, NULL, 0, ind_captured_graph(w->n)) &&
               !d.cuGraphAddChildGraphNode(&node, graph, &node, 1, ind_captured_graph(w->n)) &&
               !d.cuGraphInstantiateWithFlags(&executable, graph, 0) && !d.cuGraphLaunch(executable, NULL) &&
               !d.cuStreamSynchronize(NULL) && !d.cuGraphExecDestroy(executable) && !d.cuGraphDestroy(graph);
-    return !d.cuCtxPopCurrent_v2(&context) && !d.cuDevicePrimaryCtxRelease_v2(0) && ok;
+    return driver_leave(&d) && ok;
 }
 
 static void test_way(bool dependent) {

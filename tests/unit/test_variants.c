@@ -4,11 +4,10 @@
 #include "inductor.h"
 
 #include "check.h"
+#include "driver.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROWS    3
@@ -198,45 +197,6 @@ static void test_threads(void) {
     ind_context_destroy(c);
 }
 
-/* What the test itself needs of the driver. */
-typedef struct driver {
-    int (*cuDevicePrimaryCtxRetain)(void **context, int device);
-    int (*cuDevicePrimaryCtxRelease_v2)(int device);
-    int (*cuCtxPushCurrent_v2)(void *context);
-    int (*cuCtxPopCurrent_v2)(void **context);
-    int (*cuStreamCreate)(void **stream, unsigned flags);
-    int (*cuStreamDestroy_v2)(void *stream);
-    int (*cuStreamSynchronize)(void *stream);
-    int (*cuStreamBeginCapture_v2)(void *stream, int mode);
-    int (*cuStreamEndCapture)(void *stream, void **graph);
-    int (*cuGraphInstantiateWithFlags)(void **executable, void *graph, unsigned long long flags);
-    int (*cuGraphLaunch)(void *executable, void *stream);
-    int (*cuGraphExecDestroy)(void *executable);
-    int (*cuGraphDestroy)(void *graph);
-} driver;
-
-static bool load(driver *d) {
-    static const char *const names[] = {"cuDevicePrimaryCtxRetain",
-                                        "cuDevicePrimaryCtxRelease_v2",
-                                        "cuCtxPushCurrent_v2",
-                                        "cuCtxPopCurrent_v2",
-                                        "cuStreamCreate",
-                                        "cuStreamDestroy_v2",
-                                        "cuStreamSynchronize",
-                                        "cuStreamBeginCapture_v2",
-                                        "cuStreamEndCapture",
-                                        "cuGraphInstantiateWithFlags",
-                                        "cuGraphLaunch",
-                                        "cuGraphExecDestroy",
-                                        "cuGraphDestroy"};
-    const char *path = getenv("IND_CUDA_LIBRARY");
-    void *library = dlopen(path ? path : "libcuda.so.1", RTLD_NOW), *symbol[sizeof names / sizeof *names];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!library || !(symbol[i] = dlsym(library, names[i]))) return false;
-    memcpy(d, symbol, sizeof symbol);
-    return true;
-}
-
 enum { CAPTURE_GLOBAL = 0 }; /* the strictest: no thread may do what could disturb it */
 
 /* A launch on a stream that the caller captures is the first to need a variant. */
@@ -252,11 +212,10 @@ static bool capture_callers(const setup *s, const driver *d) {
 
 static void test_capture(void) {
     ind_context *c = new_context(NULL, NULL);
-    void *context;
     driver d;
     setup s;
     if (c && make(&s, c, EVEN, false) && s.cuda) {
-        bool ok = load(&d) && !d.cuDevicePrimaryCtxRetain(&context, 0) && !d.cuCtxPushCurrent_v2(context);
+        bool ok = driver_enter(&d);
         CHECK(ok && upload(&s, ODD, 0) && capture_callers(&s, &d), "%s", ind_error(c));
         check_result(&s, ODD, 0, "captured by the caller");
         CHECK(ind_module_query_stats(s.m).num_late == 1, "%d", ind_module_query_stats(s.m).num_late);
@@ -265,7 +224,7 @@ static void test_capture(void) {
         CHECK(ok, "%s", ind_error(c));
         check_result(&s, EVEN, 4, "captured");
         CHECK(ind_module_query_stats(s.m).num_late == 2, "%d", ind_module_query_stats(s.m).num_late);
-        CHECK(!d.cuCtxPopCurrent_v2(&context) && !d.cuDevicePrimaryCtxRelease_v2(0), "the context");
+        CHECK(driver_leave(&d), "the context");
         drop(&s);
     } else if (s.m) {
         drop(&s);
