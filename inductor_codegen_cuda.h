@@ -493,6 +493,20 @@ typedef struct ind__writer {
       "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
       "    return x.made;\n" \
       "}\n") \
+    X(LOAD_WORDS, IND__CG_NEEDS(IND__CG_VEC),                                                                          \
+      "// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.\n" \
+      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {\n" \
+      "    union {\n" \
+      "        ind_vec<T, N> made;\n" \
+      "        unsigned word[(N * sizeof(T) + 3) / 4];\n" \
+      "    } x;\n" \
+      "    const int bits = (int)((unsigned long long)p % 4) * 8;\n" \
+      "    const unsigned *word = reinterpret_cast<const unsigned *>((unsigned long long)p / 4 * 4);\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 0; i < (int)(N * sizeof(T) / 4); i++)\n" \
+      "        x.word[i] = sizeof(T) < 4 ? __funnelshift_r(word[i], word[i + 1], bits) : word[i];\n" \
+      "    return x.made;\n" \
+      "}\n") \
     X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                        \
       "// One access where p stands at a boundary, else one for each element.\n" \
       "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
@@ -3746,14 +3760,30 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
 #define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
 #define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what two vectors are put together in */
 
+/* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
+   wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
+   and nothing spills at 48 (layer_norm of 4093: f16 77.6 % of a copy at 72, 96.2 at 48; bf16, which spills there, 94.3
+   and 96.4 at 64, H200). */
+static int cg__least_registers(const ind__writer *w) {
+    int across = 0, halves = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+        across++;
+        halves += cg__memory_dtype(w, i) == IND_F16;
+    }
+    if (across < 2) return IND__CG_LEAST_REGISTERS;
+    return halves == across ? 48 : 64;
+}
+
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
-   registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills). */
-static int cg__shifted_blocks(const ind__writer *w) {
+   registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
+   below IND__CG_LEAST_REGISTERS if they need more than `least`. */
+static int cg__shifted_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
-    registers = registers < IND__CG_LEAST_REGISTERS ? IND__CG_LEAST_REGISTERS : (registers + 7) / 8 * 8;
+    registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
     return IND__CG_SM_REGISTERS / (registers * v->threads);
 }
 
@@ -3764,22 +3794,38 @@ static int cg__shifted_reach(const ind__writer *w) {
     return w->variant->vector;
 }
 
+static int cg__num_joins(const ind__writer *w);
+
+/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512
+   bytes are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at
+   boundaries of vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86).
+   Where what all rows use is held as they lie, rows that lie equally are worked on one after another; of no more places
+   than there are blocks, or clusters, each meets two of them at the most. Of one join, smaller ones than lines gain
+   nothing: rms_norm of 262147 f32 83 at boundaries of vectors, 78 of 32 bytes. */
+static int cg__boundary(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
+    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
+    while (v->once && n > v->resident) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
+    return n > v->vector ? n : v->vector;
+}
+
 /* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
    ends. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n;
+    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
     if (!cg__start_known(w, w->leader)) {
         cg__use(w, IND__CG_BOUNDARY);
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", n,
-                   cg__buffer(w, cg__inst(w, w->leader)->source), start, n - 1);
+        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
+                   cg__buffer(w, cg__inst(w, w->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
-                   start, n - 1);
+                   start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, n + behind - 1), row))
+    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
         ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
     ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
 }
@@ -3818,7 +3864,7 @@ static int cg__waiting_registers(const ind__writer *w) {
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->starts_shifted ? v->vector - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->shifted ? (w->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -3828,7 +3874,8 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
-    if (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
+    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind_expr_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->row_from) least = w->row_from;
     least -= cg__round_slack(w);
@@ -3839,12 +3886,20 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
+static bool cg__holds_across(const ind__writer *w);
 
-/* The expression that loads the vector of LOAD i at hand. */
+/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
+   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
+   262147 f32 spilled for these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    cg__use(w, w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
+    const bool words = w->across[i] && cg__holds_across(w);
+    cg__use(w, words ? IND__CG_LOAD_WORDS : w->across[i] ? IND__CG_LOAD_ACROSS : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    return cg__string(w, "ind_load%s<%d>(&%s)", w->across[i] ? "_across" : "", w->vector[i], element);
+    return cg__string(w, "ind_load%s<%d>(&%s)",
+                      words          ? "_words"
+                      : w->across[i] ? "_across"
+                                     : "",
+                      w->vector[i], element);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
@@ -5338,8 +5393,9 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 
 /* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
 static int cg__edge_rounds(const ind__writer *w) {
-    const int lanes = cg__row_threads(w), most = w->variant->vector + cg__shifted_reach(w) - 2;
-    return w->variant->shifted ? (most + lanes - 1) / lanes : 0;
+    if (!w->variant->shifted) return 0;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__shifted_reach(w) - 2;
+    return (most + lanes - 1) / lanes;
 }
 
 /* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
@@ -5414,12 +5470,15 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
 }
 
 /* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
-   wait for each other. */
+   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
+   instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
+   these). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
-    int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
+    const int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
     const int threads = w->variant->threads;
-    if (w->variant->stages == 1) return cg__string(w, "staged[(%d + k) * %d + threadIdx.x]", before, threads);
-    return cg__string(w, "staged[((%s & 1) * %d + %d + k) * %d + threadIdx.x]", turn, words, before, threads);
+    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * threads);
+    if (!before) return cg__string(w, "staged[%s(int)threadIdx.x + k * %d]", part, threads);
+    return cg__string(w, "staged[%s(int)threadIdx.x + (%d + k) * %d]", part, before, threads);
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -5442,7 +5501,8 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
    93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower; of 8, rows of one piece -3 to 2 %, of several
    2 to 3 % faster). What it takes to find that row in more than one dimension, a thread has if its block is alone on a
-   multiprocessor. */
+   multiprocessor. Not of rows that start anywhere, of which a vector more or less may be in the last round: started
+   behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->cluster <= (w->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
@@ -5511,7 +5571,7 @@ static bool cg__orders_rows(const ind__writer *w) {
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
    behind(row), the one at the place behind that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
-    const int n = w->variant->vector, cluster = w->variant->cluster;
+    const int n = cg__boundary(w), cluster = w->variant->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const int share = blockIdx.x / %d, shares = gridDim.x / %d;\n", cluster, cluster);
     ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
@@ -9278,12 +9338,15 @@ static int cg__reducing_registers(const ind__writer *w) {
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried. */
 static bool cg__wish_shifted_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
-    v->blocks_per_sm = cg__shifted_blocks(w);
+    const int many = cg__shifted_blocks(w, cg__least_registers(w)),
+              some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
+    const int bounded = many > some ? 2 : 1; /* ways */
+    v->blocks_per_sm = w->way == 0 ? many : some;
     if (w->part || v->blocks_per_sm < 2) return true;
-    w->more_ways = w->way < 2;
-    if (w->way > 0) v->blocks_per_sm = 1;
-    if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
-    return w->way < 2;
+    w->more_ways = w->way < bounded + 1;
+    if (w->way >= bounded) v->blocks_per_sm = 1;
+    if (w->way >= bounded) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
+    return w->way < bounded + 1;
 }
 
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
@@ -9296,13 +9359,13 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) return cg__wish_shifted_blocks(w);
+    const bool reduces = cg__looped_sweeps(w) == 1;
+    if (reduces && v->threads == IND__CG_FULL_THREADS && !w->kernel->run) return false;
     if (w->part || w->kernel->run || (v->threads < 256 && !cg__gathers_rows(w))) return true;
-    const bool reduces = cg__looped_sweeps(w) == 1,
-               may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
     const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
-    if (reduces && v->threads == IND__CG_FULL_THREADS) return false;
     w->more_ways = w->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = IND__CG_SM_REGISTERS / (v->threads * registers);
     if (few)
@@ -9422,7 +9485,7 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
 static void cg__wish_warp_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) {
-        v->blocks_per_sm = cg__shifted_blocks(w);
+        v->blocks_per_sm = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
         return;
     }
     if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
@@ -9496,6 +9559,14 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
 }
 
+/* Elements of a row for each thread of the cluster. */
+static void cg__share_row(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    const int64_t per_vector = cg__choose_pieces(w, v->threads * v->cluster) * v->vector;
+    const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
+}
+
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there
    is none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
@@ -9506,9 +9577,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     v->blocks_per_sm = blocks;
     v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
-        int64_t per_vector = cg__choose_pieces(w, v->threads * v->cluster) * v->vector;
-        const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
-        v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
+        cg__share_row(w, longest);
         if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room) return true;
     }
     return false;
@@ -9563,20 +9632,69 @@ static bool cg__choose_held(ind__writer *w) {
     return w->more_ways;
 }
 
+/* Has a thread the registers for so many words for each of its elements? */
+static bool cg__holds(const ind__writer *w, double words) {
+    return words * w->variant->per_thread <= cg__staged_registers(w);
+}
+
+/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
+   layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
+static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
+    ind__variant *v = w->variant;
+    const ind__variant before = *v;
+    while (!cg__holds(w, words) && v->cluster < w->max_cluster) {
+        v->cluster *= 2;
+        cg__share_row(w, longest);
+    }
+    if (!cg__holds(w, words)) *v = before;
+}
+
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
-   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16.) */
+   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
+   rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
+   longer in larger ones. Without weights one block is as fast there, 65537 to 262147.) Where more than 8 blocks would
+   wait for one another, and registers can hold a row, one row is there and one in shared memory, in half the blocks:
+   softmax of 262147 f32 86 and 90 % of a copy. */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
+    const cg__held_words words = cg__count_held(w);
+    const bool several = cg__num_joins(w) > 1;
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
-    const bool shifted = one.shifted, common = cg__count_held(w).common > 0;
-    const bool turns = (shifted || (one.vector > 4 && !common)) && one.cluster > 1 && cg__num_joins(w) > 1;
-    if (!turns || !cg__choose_cluster(w, longest, 256, shifted ? 2 : 3, 2)) *w->variant = one;
+    if (words.common > 0) {
+        const bool turns = one.shifted && one.cluster == 2 && several;
+        if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
+            return true;
+        *w->variant = one;
+        cg__widen_cluster(w, longest, words.values + words.common);
+        return true;
+    }
+    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(w, longest, 256, 3, 2))
+        return true;
+    *w->variant = one;
+    if (one.cluster <= 8 || cg__copies_beside(w)) return true;
+    if (!cg__choose_cluster(w, longest, 512, 1, 1) ||
+        !cg__holds(w, words.values > words.staged ? words.values : words.staged))
+        *w->variant = one;
     return true;
 }
 
-static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+/* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
+   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
+static bool cg__start_at_lines(ind__writer *w) {
+    ind__variant *v = w->variant;
+    if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
+        return false;
+    const uint32_t leader = cg__shift_leader(w, v->vector);
+    if (!leader || !cg__start_known(w, leader)) return false;
+    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
+    if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
+    w->leader = leader;
+    return v->shifted = w->starts_shifted = true;
+}
+
+static bool cg__stage_rows(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
     if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
@@ -9601,6 +9719,15 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
         (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block", held[v->held],
         v->once ? " and what all rows use" : "");
     return true;
+}
+
+static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+    const ind__variant before = *w->variant;
+    if (cg__start_at_lines(w)) {
+        if (cg__stage_rows(w, longest) && cg__boundary(w) > w->variant->vector) return true;
+        *w->variant = before;
+    }
+    return cg__stage_rows(w, longest);
 }
 
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in

@@ -1,4 +1,5 @@
-"""Rows that wait in shared memory and start anywhere between the boundaries of vectors, on a device of two multiprocessors."""
+"""Rows that wait in shared memory and start anywhere between the boundaries of vectors, on a device of two multiprocessors, or
+of two clusters of sixteen."""
 
 import re
 import sys
@@ -11,7 +12,7 @@ from conftest import BUILD, ROOT, make
 sys.path.insert(0, str(ROOT / "tests" / "numerics"))
 from test_numerics import Library  # noqa: E402
 
-IND_STAGE_PLAN = 4
+IND_STAGE_PLAN, IND_STAGE_CUDA = 4, 5
 ROWS = 5
 GRAPH = """graph staged {
   size B in [1, 4096] hint 1000
@@ -47,13 +48,26 @@ ANY = """graph any {
 """
 
 
+SHARED = """graph shared {
+  size B in [1, 1000] hint 500
+  input x : bf16[B, 262147]
+  input w : bf16[262147]
+  input z : f32[B, 262145]
+  n = layer_norm(x, w, normalized_shape=[262147])
+  p = softmax(z, dim=-1)
+  output n, p
+}
+"""
+
+
 @pytest.fixture
-def library(device, monkeypatch):
+def library(device, monkeypatch, request):
     if device != "host":
         pytest.skip("the emulation runs with make test")
     for name in ("cuda", "nvrtc"):
         monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
-    monkeypatch.setenv("IND_EMULATION_SMS", "2")
+    for name, value in getattr(request, "param", {"SMS": "2"}).items():
+        monkeypatch.setenv(f"IND_EMULATION_{name}", value)
     found = Library("cuda")
     yield found
     found.c.ind_context_destroy(found.context)
@@ -72,14 +86,15 @@ def near(got, want):
     return (np.abs(from_bf16(got) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
 
 
-# Rows of 18013 leave room for the weights in registers, which are put together again where rows start otherwise.
-@pytest.mark.parametrize("order, long, short", [("forward", 40009, 20011), ("reverse", 18013, 16387)])
-def test_staged_rows(library, monkeypatch, order, long, short):
+# Rows of 18013 leave room for the weights in registers, which are put together again where rows start otherwise. Those of 18008 and
+# 16388 are whole vectors, but no whole lines: they start at lines but for the former, as two blocks would meet too many places.
+@pytest.mark.parametrize("order, long, short, anywhere", [("forward", 40009, 20011, 2), ("reverse", 18013, 16387, 2), ("random", 18008, 16388, 1)])
+def test_staged_rows(library, monkeypatch, order, long, short, anywhere):
     monkeypatch.setenv("IND_EMULATION_ORDER", order)
     module = library.compile(GRAPH.replace("LONG", str(long)).replace("SHORT", str(short)), "staged_rows")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert len(re.findall(r"\nkernel [^\n]*\n    staged rows", plan)) == 2, plan
-    assert ("what all rows use" in plan) == (long < 20000) and plan.count("from boundary to boundary") == 2, plan
+    assert ("what all rows use" in plan) == (long < 20000) and plan.count("from boundary to boundary") == anywhere, plan
     random = np.random.default_rng(1)
     x, w = to_bf16(2 + 3 * random.standard_normal((ROWS, long))), to_bf16(random.standard_normal(long))
     z = random.standard_normal((ROWS, 2, short)).astype(np.float32)
@@ -103,4 +118,25 @@ def test_any_length(library):
         assert library.run(module, {"x": x, "w": w, "p": p, "n": n}, {"B": 11, "S": length}) == 0, library.error()
         v = from_bf16(x)
         assert near(p, softmax(v)) and near(n, layer_norm(v) * from_bf16(w)), length
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("library", [{"SMS": "128", "CLUSTERS": "2"}], indirect=True)
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_shared_rows(library, monkeypatch, order):
+    """Eight blocks share a row, two clusters all rows. Vectors start at boundaries of lines, or of 32 bytes where weights are held
+    as rows lie: of more places than there are clusters each would load them too often."""
+    monkeypatch.setenv("IND_EMULATION_ORDER", order)
+    module = library.compile(SHARED, "shared")
+    text = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
+    assert text.count("__cluster_dims__(8, 1, 1)") == 2
+    assert re.findall(r"int head = .* & (\d+)\);", text) == 3 * ["15"] + 3 * ["31"], text
+    random = np.random.default_rng(3)
+    x, w = to_bf16(1 + random.standard_normal((9, 262147))), to_bf16(random.standard_normal(262147))
+    z = random.standard_normal((9, 262145)).astype(np.float32)
+    n, p = np.empty_like(x), np.empty_like(z)
+    assert library.run(module, {"x": x, "w": w, "z": z, "n": n, "p": p}, {"B": 9}) == 0, library.error()
+    assert near(n, layer_norm(from_bf16(x)) * from_bf16(w))
+    want = softmax(z.astype(np.float64))
+    assert (np.abs(p - want) <= 1e-5 * want).all()
     library.c.ind_module_destroy(module)

@@ -101,7 +101,10 @@ GRAPHS = {
   s = softmax(x, dim=-1)
   n = layer_norm(x, w, normalized_shape=[17011])
   m = layer_norm(y, v, normalized_shape=[65539])
-  output s, n, m
+  input z : f32[B, 50001]
+  input u : f32[50001]
+  k = layer_norm(z, u, u, normalized_shape=[50001])
+  output s, n, m, k
 }""",
     "rows_of_large_clusters": """graph rows_of_large_clusters {
   size B in [1, 4096] hint 2048
