@@ -10414,6 +10414,14 @@ static const struct {
 /* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
    it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
  */
+/* May the launch before this one write what is read here, while this one has begun? `const __restrict__` would let the
+   compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
+   ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
+static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
+    const ind__buffer *b = &w->schedule->program->buffer[w->arg[arg].buffer];
+    return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
+}
+
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
@@ -10426,7 +10434,8 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
         }
         if (a->kind == IND__ARG_BUFFER) {
             const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
-            const char *how = late ? "const &" : cg__shares_memory(w, i) ? "" : "__restrict__ ";
+            const bool free = !cg__shares_memory(w, i) && !cg__written_beside(w, i);
+            const char *how = late ? "const &" : free ? "__restrict__ " : "";
             ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type, how, cg__buffer(w, a->buffer));
         } else if (a->reciprocal) {
             ind__textf(t, "unsigned long long m%u", reciprocal++);

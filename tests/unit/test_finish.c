@@ -56,8 +56,10 @@ static void check_results(ind_module *module, void *const *memory, int64_t rows)
 static void test_built(const ind_module_stats stats, ind_module *module) {
     if (stats.device != IND_DEVICE_CUDA) return;
     CHECK(stats.num_sources == 1, "%d texts for rows that one launch takes", stats.num_sources);
-    ind_verdict few = ind_would_compile(module, "B=64"), many = ind_would_compile(module, "B=700");
+    ind_verdict few = ind_would_compile(module, "B=32"), some = ind_would_compile(module, "B=64"),
+                many = ind_would_compile(module, "B=700");
     CHECK(few.num_late == 0 && few.num_general == 0, "%d, %s", few.num_late, few.reason);
+    CHECK(some.num_late == 1 && some.num_general == 1, "%d, %s", some.num_late, some.reason);
     CHECK(many.num_late == 2 && many.num_general == 1, "%d, %s", many.num_late, many.reason);
 }
 
