@@ -111,7 +111,7 @@ demo: $(BUILD)/minilm $(BUILD)/01_quickstart
 	    echo 'demo: the model could not be fetched; the quickstart example runs instead'; $(BUILD)/01_quickstart; \
 	fi
 
-TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)"
+TEST_ENV = MODEL='$(MODEL)' IND_NVRTC_LIBRARY="$(call GET_NVRTC)" CUOBJDUMP="$(call GET_NVRTC,--cuobjdump)"
 PYTEST   = $(TEST_ENV) $(PYTHON) -m pytest -q $(PYTEST_FLAGS)
 
 # The programs are built first, in parallel and as far as they go; one that does not build then fails as its test. The tests of

@@ -9490,7 +9490,9 @@ static void cg__wish_warp_blocks(ind__writer *w) {
     }
     if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
     w->more_ways = w->way == 0;
-    if (w->way == 0) v->blocks_per_sm = IND__CG_WARP_BLOCKS;
+    if (w->way > 0) return;
+    v->blocks_per_sm = IND__CG_WARP_BLOCKS;
+    cg__why(w, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
 }
 
 /* A row in the registers of a block; false if it is too long. */

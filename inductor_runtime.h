@@ -3850,12 +3850,10 @@ static char rt__value_class(ind_dtype d) {
     return ind_dtype_is_float(d) ? 'f' : 'i';
 }
 
-static void rt__accumulator_init(rt__host_accumulator *a, ind_reduction r) {
-    double d = r == IND_REDUCE_PROD                                    ? 1
-               : r == IND_REDUCE_MAX || r == IND_REDUCE_ONLINE_SOFTMAX ? -INFINITY
-               : r == IND_REDUCE_MIN                                   ? INFINITY
-                                                                       : 0;
-    int64_t i = r == IND_REDUCE_PROD ? 1 : r == IND_REDUCE_MAX ? INT64_MIN : r == IND_REDUCE_MIN ? INT64_MAX : 0;
+static void rt__accumulator_init(rt__host_accumulator *a, const ind__inst *reduce) {
+    const ind_reduction r = (ind_reduction)reduce->reduction;
+    const double d = r == IND_REDUCE_ONLINE_SOFTMAX ? -INFINITY : ind__neutral_float(r);
+    const int64_t i = ind__neutral_int(r, (ind_dtype)reduce->dtype);
     for (int l = 0; l < IND__LANES; l++) {
         a->d[l] = d;
         a->e[l] = 0;
@@ -4085,7 +4083,7 @@ static ind_status rt__host_row_pass(const rt__host_task *t, rt__host_worker *w, 
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;
     for (uint32_t k = 0; k < s->reduce.num; k++)
-        rt__accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
+        rt__accumulator_init(&w->accumulator[k], &e->body->inst[s->reduce.inst[k]]);
     int64_t at[IND__LANES];
     for (int64_t r = 0; r < t->reduced && (s->reduce.num || s->loop.num); r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
@@ -4127,7 +4125,7 @@ static ind_status rt__host_block_pass(const rt__host_task *t, rt__host_worker *w
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;
     for (uint32_t k = 0; k < s->reduce.num; k++)
-        rt__accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
+        rt__accumulator_init(&w->accumulator[k], &e->body->inst[s->reduce.inst[k]]);
     int64_t at[IND__LANES];
     for (int64_t r = 0; r < t->reduced && (s->reduce.num || s->loop.num); r++) {
         for (int l = 0; l < lanes; l++) at[l] = r;
@@ -4378,7 +4376,7 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
     ind_status status = IND_OK;
     int64_t at[IND__LANES];
     for (uint32_t k = 0; k < s->reduce.num; k++)
-        rt__accumulator_init(&w->accumulator[k], (ind_reduction)e->body->inst[s->reduce.inst[k]].reduction);
+        rt__accumulator_init(&w->accumulator[k], &e->body->inst[s->reduce.inst[k]]);
     for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);

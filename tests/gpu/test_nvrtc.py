@@ -9,7 +9,6 @@ import ctypes
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 
@@ -17,13 +16,14 @@ import pytest
 
 from conftest import ROOT, make
 
-sys.path[:0] = [str(ROOT / "tests" / "numerics"), str(ROOT / "tests" / "fuzz")]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "numerics"), str(ROOT / "tests" / "fuzz")]
+import get_nvrtc  # noqa: E402
 from cases import CASES, one_of_each_kind  # noqa: E402
 from random_graphs import graphs  # noqa: E402
 
 ARCHES = ["sm_80", "sm_90a", "sm_100"]
 PROGRAM = pathlib.Path("build/tests/gpu/cubins")
-CUOBJDUMP = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
+CUOBJDUMP = os.environ.get("CUOBJDUMP") or get_nvrtc.cuobjdump()
 
 
 @pytest.fixture(scope="module", autouse=True)
