@@ -486,7 +486,10 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n" \
       "    for (int step = W / 2; step > 0; step /= 2) {\n" \
       "        _Pragma(\"unroll\")\n" \
-      "        for (int i = 0; i + step < ALL + W; i++) x.word[i] = bytes & step * 4 ? x.word[i + step] : x.word[i];\n" \
+      "        for (int i = 0; i + step < ALL + W; i++) {\n" \
+      "            const unsigned here = x.word[i], there = x.word[i + step];\n" \
+      "            x.word[i] = bytes & step * 4 ? there : here;\n" \
+      "        }\n" \
       "    }\n" \
       "    _Pragma(\"unroll\")\n" \
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \

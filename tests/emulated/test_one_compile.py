@@ -45,8 +45,8 @@ def test_other_sizes_compile_variants_once(device, monkeypatch):
     assert after > before
     random = np.random.default_rng(1)
     w = random.standard_normal((24, 16)).astype(np.float32)
-    # vectors divide the rows of the softmax, or there is another variant for it; the product has one for all
-    for batch, length, built in ((2, 128, 0), (4, 256, 0), (3, 37, 1), (1, 1, 1), (2, 128, 1), (5, 301, 1)):
+    # the softmax has a variant for each range of lengths, and another for rows that vectors do not divide; the product has one for all
+    for batch, length, built in ((2, 128, 0), (4, 256, 1), (3, 37, 2), (1, 1, 2), (2, 128, 2), (5, 301, 3), (2, 500, 3)):
         x, y = random.standard_normal((batch, length, 16)).astype(np.float32), np.empty((batch, 24, length), np.float32)
         assert library.run(module, {"x": x, "w": w, "y": y}, {"B": batch, "S": length}) == 0, library.error()
         h = np.swapaxes(x.astype(np.float64) @ w.T.astype(np.float64), 1, 2)
