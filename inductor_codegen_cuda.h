@@ -484,12 +484,14 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n" \
       "    for (int i = 0; i <= N / M; i++) x.part[i] = ind_load<M>(p - before + i * M);\n" \
       "    _Pragma(\"unroll\")\n" \
-      "    for (int step = W / 2; step > 0; step /= 2) {\n" \
-      "        _Pragma(\"unroll\")\n" \
-      "        for (int i = 0; i + step < ALL + W; i++) {\n" \
-      "            const unsigned here = x.word[i], there = x.word[i + step];\n" \
-      "            x.word[i] = bytes & step * 4 ? there : here;\n" \
-      "        }\n" \
+      "    for (int i = 0; i + 2 < ALL + W && W > 2; i++) {\n" \
+      "        const unsigned here = x.word[i], there = x.word[i + 2];\n" \
+      "        x.word[i] = bytes & 8 ? there : here;\n" \
+      "    }\n" \
+      "    _Pragma(\"unroll\")\n" \
+      "    for (int i = 0; i + 1 < ALL + W && W > 1; i++) {\n" \
+      "        const unsigned here = x.word[i], there = x.word[i + 1];\n" \
+      "        x.word[i] = bytes & 4 ? there : here;\n" \
       "    }\n" \
       "    _Pragma(\"unroll\")\n" \
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
