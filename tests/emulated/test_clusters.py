@@ -2,17 +2,12 @@
 and threads. On a device that has no place for a cluster the same kernels do without."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
 
-from conftest import BUILD, ROOT, make
+from emulation import IND_STAGE_PLAN, emulated, from_bf16, near, normed, softmax, to_bf16
 
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from test_numerics import Library  # noqa: E402
-
-IND_STAGE_PLAN = 4
 NOT_THERE = "in place of one with clusters of"
 # Two groups of a sample are two rows of four segments with weights of their own; a channel is a row of a segment for each sample. What
 # is walked along is longer than eight blocks can hold, and no whole number of vectors.
@@ -35,19 +30,6 @@ GRAPH = """graph clusters {
 N, R = 3, 3
 
 
-def to_bf16(a):
-    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(a):
-    return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-
-
-def normed(a, axes):
-    return (a - a.mean(axes, keepdims=True)) / np.sqrt(a.var(axes, keepdims=True) + 1e-5)
-
-
 def check(library, module):
     random = np.random.default_rng(1)
     x, w, z, o = (random.standard_normal(s).astype(np.float32) for s in ((N, 8, 10240), 8, (R, 100000), (R, 500003)))
@@ -57,21 +39,14 @@ def check(library, module):
     assert library.run(module, bound, {"N": N, "R": R}) == 0, library.error()
     want = normed(x.astype(np.float64).reshape(N, 2, 4, 10240), (2, 3)).reshape(x.shape) * w[:, None]
     assert np.abs(g - want).max() < 1e-5
-    want = normed(from_bf16(c), (0, 2)) * from_bf16(v)[:, None]
-    assert (np.abs(from_bf16(b) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
-    e = np.exp(z.astype(np.float64))
-    assert np.abs(s / (e / e.sum(-1, keepdims=True)) - 1).max() < 1e-5
-    assert np.abs(n - normed(o.astype(np.float64), -1)).max() < 1e-5
+    assert near(b, normed(from_bf16(c), (0, 2)) * from_bf16(v)[:, None])
+    assert np.abs(s / softmax(z.astype(np.float64)) - 1).max() < 1e-5
+    assert np.abs(n - normed(o.astype(np.float64))).max() < 1e-5
 
 
-def made_and_run(monkeypatch, places, order):
+def made_and_run(device, monkeypatch, places, order):
     """The plan, after all its kernels gave the right results, on a device of 80 multiprocessors: clusters of at most eight blocks."""
-    for name in ("cuda", "nvrtc"):
-        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
-    monkeypatch.setenv("IND_EMULATION_SMS", "80")
-    monkeypatch.setenv("IND_EMULATION_CLUSTERS", str(places))
-    monkeypatch.setenv("IND_EMULATION_ORDER", order)
-    library = Library("cuda")
+    library = emulated(device, monkeypatch, SMS=80, CLUSTERS=places, ORDER=order)
     module = library.compile(GRAPH, "clusters")
     check(library, module)
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
@@ -82,9 +57,7 @@ def made_and_run(monkeypatch, places, order):
 
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_clusters(device, monkeypatch, order):
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    plan = made_and_run(monkeypatch, 2, order)
+    plan = made_and_run(device, monkeypatch, 2, order)
     assert re.search("shared memory of [248] blocks", plan) and "blocks walk along each together" in plan, plan
     assert NOT_THERE not in plan, plan
 
@@ -92,8 +65,6 @@ def test_clusters(device, monkeypatch, order):
 @pytest.mark.parametrize("spills", ["no source has this", "__launch_bounds__("], ids=["", "all_spill"])
 def test_no_place_for_clusters(device, monkeypatch, spills):
     """Nor does it help that no way to make them has enough registers: that has a place is what counts."""
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
     monkeypatch.setenv("IND_EMULATION_SPILLS", spills)
-    plan = made_and_run(monkeypatch, 0, "forward")
+    plan = made_and_run(device, monkeypatch, 0, "forward")
     assert plan.count(NOT_THERE) >= 4, plan

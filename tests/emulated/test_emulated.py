@@ -13,12 +13,11 @@ import sys
 import numpy as np
 import pytest
 
-from conftest import BUILD, ROOT, make
+from conftest import ROOT, make
+from emulation import libraries
 
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from cases import CASES, one_of_each_kind  # noqa: E402
+from cases import CASES, one_of_each_kind  # where emulation.py looks, too
 
-LIBRARIES = {"IND_CUDA_LIBRARY": BUILD / "emulated/libcuda.so", "IND_NVRTC_LIBRARY": BUILD / "emulated/libnvrtc.so"}
 SHARDS = 2
 COSINE = {"f32": 0.99999, "bf16": 0.999}
 
@@ -33,13 +32,9 @@ def sanitizers():
 
 @pytest.fixture(scope="module")
 def environment(device):
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    for path in LIBRARIES.values():
-        make(path.relative_to(ROOT))
     return {
         **os.environ,
-        **{name: str(path) for name, path in LIBRARIES.items()},
+        **libraries(device),
         "IND_TEST_DEVICE": "cuda",
         "LD_PRELOAD": sanitizers(),
         "ASAN_OPTIONS": "detect_leaks=0",  # Python's own

@@ -1,15 +1,11 @@
 """One compile serves all sizes: the emulated NVRTC counts its compiles. Running at other sizes adds those of variants, each once."""
 
 import ctypes
-import sys
 
 import numpy as np
-import pytest
 
-from conftest import BUILD, ROOT, make
-
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from test_numerics import Library  # noqa: E402
+from conftest import BUILD
+from emulation import emulated, softmax
 
 STAT_COMPILES = 3  # enum stat in support.h
 GRAPH = """graph g {
@@ -26,12 +22,8 @@ GRAPH = """graph g {
 
 
 def test_other_sizes_compile_variants_once(device, monkeypatch):
-    if device != "host":
-        pytest.skip("counts the emulation's compiles: runs with make test")
-    for name in ("cuda", "nvrtc"):
-        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
     monkeypatch.setenv("IND_THREADS", "1")  # no kernel is compiled beside, to warm NVRTC up
-    library = Library("cuda")
+    library = emulated(device, monkeypatch)
     nvrtc = ctypes.CDLL(str(BUILD / "emulated/libnvrtc.so"))
 
     def compiles():
@@ -50,8 +42,7 @@ def test_other_sizes_compile_variants_once(device, monkeypatch):
         x, y = random.standard_normal((batch, length, 16)).astype(np.float32), np.empty((batch, 24, length), np.float32)
         assert library.run(module, {"x": x, "w": w, "y": y}, {"B": batch, "S": length}) == 0, library.error()
         h = np.swapaxes(x.astype(np.float64) @ w.T.astype(np.float64), 1, 2)
-        e = np.exp(h - h.max(-1, keepdims=True))
-        assert np.abs(y - e / e.sum(-1, keepdims=True)).max() < 1e-5
+        assert np.abs(y - softmax(h)).max() < 1e-5
         assert compiles() == after + built, (batch, length)
     library.c.ind_module_destroy(module)
     library.c.ind_context_destroy(library.context)

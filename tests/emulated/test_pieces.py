@@ -1,17 +1,12 @@
 """Rows that lie in pieces, in rounds of whole ones: of a block and of a cluster, whose last round is not full, in both orders of threads."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
 
-from conftest import BUILD, ROOT, make
+from emulation import IND_STAGE_PLAN, emulated, from_bf16, near, normed, to_bf16
 
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from test_numerics import Library  # noqa: E402
-
-IND_STAGE_PLAN = 4
 CHANNELS = 2
 # 512 lanes take 10 pieces of 49 elements, or 8 where 64 lanes begin at a sector; 8 * 512 lanes 5 of 784 vectors, or 4 of 1024.
 GRAPH = """graph pieces {
@@ -31,29 +26,9 @@ GRAPH = """graph pieces {
 """
 
 
-def to_bf16(a):
-    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(a):
-    return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-
-
-def normed(a, axes):
-    return (a - a.mean(axes, keepdims=True)) / np.sqrt(a.var(axes, keepdims=True) + 1e-5)
-
-
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_pieces(device, monkeypatch, order):
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    for name in ("cuda", "nvrtc"):
-        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
-    monkeypatch.setenv("IND_EMULATION_SMS", "80")
-    monkeypatch.setenv("IND_EMULATION_CLUSTERS", "1")
-    monkeypatch.setenv("IND_EMULATION_ORDER", order)
-    library = Library("cuda")
+    library = emulated(device, monkeypatch, SMS=80, CLUSTERS=1, ORDER=order)
     module = library.compile(GRAPH, "pieces")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert "shared memory of 8 blocks" in plan, plan
@@ -70,5 +45,4 @@ def test_pieces(device, monkeypatch, order):
     assert np.abs(a - normed(wide(x), (0, 2, 3)) * w[:, None, None]).max() < 2e-5
     assert np.abs(b - normed(wide(y), (0, 2, 3))).max() < 1e-5
     assert np.abs(c - normed(wide(z), (1, 2)) * v[:, None]).max() < 2e-5
-    want = normed(from_bf16(u), (0, 2, 3))
-    assert (np.abs(from_bf16(d) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
+    assert near(d, normed(from_bf16(u), (0, 2, 3)))

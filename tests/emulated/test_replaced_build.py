@@ -2,18 +2,13 @@
 which a launch is the first to need. The emulated NVRTC says of sources with a given text that they spill."""
 
 import ctypes
-import sys
 
 import numpy as np
-import pytest
 
-from conftest import BUILD, ROOT, make
-
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from test_numerics import Library  # noqa: E402
+from conftest import BUILD
+from emulation import IND_STAGE_PLAN, Library, set_up, softmax
 
 STAT_COMPILES = 3  # enum stat in support.h
-IND_STAGE_PLAN = 4
 FEW = "64 registers a thread for 2 blocks on a multiprocessor"
 SPILLED = "in place of one that spilled 64 bytes a thread"
 GRAPH = """graph g {
@@ -65,9 +60,9 @@ def made_and_run(spills, monkeypatch, pack):
     x = np.random.default_rng(1).standard_normal((3, 16000)).astype(np.float32)
     y = np.empty_like(x)
     assert library.run(module, {"x": x, "y": y}, {"B": 3}) == 0, library.error()
-    e = np.exp(x - x.max(-1, keepdims=True), dtype=np.float64)
-    assert compiles() == made and np.abs(y - e / e.sum(-1, keepdims=True)).max() < 1e-6
-    assert np.abs(run_late(library, module, x) - e / e.sum(-1, keepdims=True)).max() < 1e-6
+    want = softmax(x.astype(np.float64))
+    assert compiles() == made and np.abs(y - want).max() < 1e-6
+    assert np.abs(run_late(library, module, x) - want).max() < 1e-6
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     if pack:
         assert library.c.ind_pack_save(library.context, str(pack).encode()) == 0, library.error()
@@ -77,10 +72,7 @@ def made_and_run(spills, monkeypatch, pack):
 
 
 def test_replaced_build(device, monkeypatch, tmp_path):
-    if device != "host":
-        pytest.skip("counts the emulation's compiles: runs with make test")
-    for name in ("cuda", "nvrtc"):
-        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
+    set_up(device, monkeypatch)
     monkeypatch.setenv("IND_THREADS", "1")  # no kernel is compiled beside, to warm NVRTC up
     few, late, plan = made_and_run("no source has this", monkeypatch, None)
     assert (few, late) == (1, 1) and FEW in plan and SPILLED not in plan, plan

@@ -2,17 +2,12 @@
 of two clusters of sixteen."""
 
 import re
-import sys
 
 import numpy as np
 import pytest
 
-from conftest import BUILD, ROOT, make
+from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, emulated, from_bf16, near, normed, softmax, to_bf16
 
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from test_numerics import Library  # noqa: E402
-
-IND_STAGE_PLAN, IND_STAGE_CUDA = 4, 5
 ROWS = 5
 GRAPH = """graph staged {
   size B in [1, 4096] hint 1000
@@ -25,17 +20,6 @@ GRAPH = """graph staged {
   output p, n, m
 }
 """
-
-
-def to_bf16(a):
-    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(a):
-    return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-
-
 ANY = """graph any {
   size B in [1, 4096] hint 1000
   size S in [1, 40000] hint 20011
@@ -46,8 +30,6 @@ ANY = """graph any {
   output p, n
 }
 """
-
-
 SHARED = """graph shared {
   size B in [1, 1000] hint 500
   input x : bf16[B, 262147]
@@ -62,28 +44,9 @@ SHARED = """graph shared {
 
 @pytest.fixture
 def library(device, monkeypatch, request):
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    for name in ("cuda", "nvrtc"):
-        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
-    for name, value in getattr(request, "param", {"SMS": "2"}).items():
-        monkeypatch.setenv(f"IND_EMULATION_{name}", value)
-    found = Library("cuda")
+    found = emulated(device, monkeypatch, **getattr(request, "param", {"SMS": 2}))
     yield found
     found.c.ind_context_destroy(found.context)
-
-
-def softmax(v):
-    e = np.exp(v - v.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
-
-
-def layer_norm(v):
-    return (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-5)
-
-
-def near(got, want):
-    return (np.abs(from_bf16(got) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
 
 
 # Rows of 18013 leave room for the weights in registers, which are put together again where rows start otherwise. Those of 18008 and
@@ -102,8 +65,8 @@ def test_staged_rows(library, monkeypatch, order, long, short, anywhere):
     p, n, m = np.empty_like(x), np.empty_like(x), np.empty_like(z)
     assert library.run(module, {"x": x, "w": w, "z": z, "p": p, "n": n, "m": m}, {"B": ROWS}) == 0, library.error()
     v = from_bf16(x)
-    assert near(p, softmax(v)) and near(n, layer_norm(v) * from_bf16(w))
-    assert np.abs(m - layer_norm(z.astype(np.float64))).max() < 1e-5
+    assert near(p, softmax(v)) and near(n, normed(v) * from_bf16(w))
+    assert np.abs(m - normed(z.astype(np.float64))).max() < 1e-5
     library.c.ind_module_destroy(module)
 
 
@@ -118,11 +81,11 @@ def test_any_length(library):
         p, n = np.empty_like(x), np.empty_like(x)
         assert library.run(module, {"x": x, "w": w, "p": p, "n": n}, {"B": 11, "S": length}) == 0, library.error()
         v = from_bf16(x)
-        assert near(p, softmax(v)) and near(n, layer_norm(v) * from_bf16(w)), length
+        assert near(p, softmax(v)) and near(n, normed(v) * from_bf16(w)), length
     library.c.ind_module_destroy(module)
 
 
-@pytest.mark.parametrize("library", [{"SMS": "128", "CLUSTERS": "2"}], indirect=True)
+@pytest.mark.parametrize("library", [{"SMS": 128, "CLUSTERS": 2}], indirect=True)
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_shared_rows(library, monkeypatch, order):
     """Eight blocks share a row, two clusters all rows. Vectors start at boundaries of lines, or of 32 bytes where weights are held
@@ -137,7 +100,7 @@ def test_shared_rows(library, monkeypatch, order):
     z = random.standard_normal((9, 262145)).astype(np.float32)
     n, p = np.empty_like(x), np.empty_like(z)
     assert library.run(module, {"x": x, "w": w, "z": z, "n": n, "p": p}, {"B": 9}) == 0, library.error()
-    assert near(n, layer_norm(from_bf16(x)) * from_bf16(w))
+    assert near(n, normed(from_bf16(x)) * from_bf16(w))
     want = softmax(z.astype(np.float64))
     assert (np.abs(p - want) <= 1e-5 * want).all()
     library.c.ind_module_destroy(module)

@@ -1,17 +1,11 @@
 """Rows that wait in shared memory while the block works on those before: on a device of two multiprocessors each block takes several
-of them, in both orders of threads. (Clusters are not emulated: those run in tests/gpu.)"""
-
-import sys
+of them, in both orders of threads. (Those that clusters share: test_clusters.py.)"""
 
 import numpy as np
 import pytest
 
-from conftest import BUILD, ROOT, make
+from emulation import IND_STAGE_PLAN, emulated, from_bf16, near, normed, softmax, to_bf16
 
-sys.path.insert(0, str(ROOT / "tests" / "numerics"))
-from test_numerics import Library  # noqa: E402
-
-IND_STAGE_PLAN = 4
 ROWS, LENGTH, ALONE = 5, 40008, 81928  # the last part of a row is shorter than what the threads copy at once; no place for two rows
 GRAPH = """graph staged {
   size B in [1, 4096] hint 1000
@@ -29,24 +23,9 @@ GRAPH = """graph staged {
 """
 
 
-def to_bf16(a):
-    bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
-    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-
-
-def from_bf16(a):
-    return (a.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-
-
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_staged_rows(device, monkeypatch, order):
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    for name in ("cuda", "nvrtc"):
-        monkeypatch.setenv(f"IND_{name.upper()}_LIBRARY", str(make((BUILD / f"emulated/lib{name}.so").relative_to(ROOT))))
-    monkeypatch.setenv("IND_EMULATION_SMS", "2")
-    monkeypatch.setenv("IND_EMULATION_ORDER", order)
-    library = Library("cuda")
+    library = emulated(device, monkeypatch, SMS=2, ORDER=order)
     module = library.compile(GRAPH, "staged_rows")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert "grid Min(2, B) x 1 x 1" in plan and "grid 2 x 1 x 1" in plan, plan
@@ -57,12 +36,9 @@ def test_staged_rows(device, monkeypatch, order):
     p, n, m, q = np.empty_like(x), np.empty_like(x), np.empty((2, ROWS, 20480), np.float32), np.empty_like(y)
     arrays = {"x": x, "w": w, "z": z, "y": y, "p": p, "n": n, "m": m, "q": q}
     assert library.run(module, arrays, {"B": ROWS}) == 0, library.error()
-    v = from_bf16(x)
-    e = np.exp(v - v.max(-1, keepdims=True))
-    u = from_bf16(y)
-    for got, want in ((q, u / np.sqrt((u * u).mean(-1, keepdims=True) + 1e-6)), (p, e / e.sum(-1, keepdims=True)), (n, (v - v.mean(-1, keepdims=True)) / np.sqrt(v.var(-1, keepdims=True) + 1e-5) * from_bf16(w))):
-        assert (np.abs(from_bf16(got) - want) <= np.abs(want) * 2**-7.5 + 1e-6).all()
-    t = np.swapaxes(z, 0, 1).astype(np.float64)
-    assert np.abs(m - (t - t.mean(-1, keepdims=True)) / np.sqrt(t.var(-1, keepdims=True) + 1e-5)).max() < 1e-5
+    u, v = from_bf16(y), from_bf16(x)
+    assert near(q, u / np.sqrt((u * u).mean(-1, keepdims=True) + 1e-6))
+    assert near(p, softmax(v)) and near(n, normed(v) * from_bf16(w))
+    assert np.abs(m - normed(np.swapaxes(z, 0, 1).astype(np.float64))).max() < 1e-5
     library.c.ind_module_destroy(module)
     library.c.ind_context_destroy(library.context)
