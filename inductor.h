@@ -15055,7 +15055,7 @@ static ind_value graph__lower_take(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, v, l->compute);
 }
 
-/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise, mutation) ---- */
+/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
 
 /* Do both boxes show the same memory, or will they? */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {
