@@ -6411,9 +6411,10 @@ static int cg__split_words(const ind__writer *w) {
     return words;
 }
 
-/* The block that began last takes what the others leave: one from each thread, its own as it is. In words that are
-   there once their upper half is not 0, as of FINISH: so nothing is counted once a block is done, which takes a fence
-   and two trips to the L2 more. */
+/* The block that began last takes what the others leave: one from each thread, its own as lane 0 would leave it. (Lanes
+   that join means or softmaxes differ in the last bits, and any block may be the last.) In words that are there once
+   their upper half is not 0, as of FINISH: so nothing is counted once a block is done, which takes a fence and two
+   trips to the L2 more. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
     const int64_t blocks = w->variant->num_counters;
@@ -6439,6 +6440,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, "word += lane * %d;\n", words);
     for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
+        if (cg__lanes_join_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
         ind__textf(&w->code, "if (lane >= %s) s%u = {%s};\n", splits, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
         ind__textf(&w->code, "else if (lane != (int)blockIdx.y) ind_split_take(word + %u, s%u);\n", at, i);
