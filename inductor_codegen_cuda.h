@@ -9390,8 +9390,10 @@ static void cg__fit_threads(ind__writer *w) {
     ind__variant *v = w->variant;
     ind_context *c = w->context;
     if (!v->to || w->part || v->pieces) return;
-    const ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
-                                        : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
+    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
+                                  : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
+    if (w->row_from < v->vector)
+        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->fitted)) cg__fail(w);
