@@ -4880,6 +4880,24 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
     }
 }
 
+/* "ind_sum<float>": the state of REDUCE i, or of what joins columns. */
+static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    cg__use(w, cg__states[r].piece);
+    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
+}
+
+/* sizeof of that. */
+static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    const char *type = cg__state_type(w, i);
+    int bytes = strstr(type, "long") || strstr(type, "double") ? 8 : 4;
+    return r == IND_REDUCE_ARGMAX           ? 16
+           : r == IND_REDUCE_WELFORD        ? 3 * bytes
+           : r == IND_REDUCE_ONLINE_SOFTMAX ? 2 * bytes
+                                            : bytes;
+}
+
 static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -6023,13 +6041,6 @@ static void cg__emit_row_stores(ind__writer *w) {
 /* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
    row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
 
-/* "ind_sum<float>": what the values of a column are joined in. */
-static const char *cg__column_state(ind__writer *w, uint32_t i) {
-    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    cg__use(w, cg__states[r].piece);
-    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
-}
-
 /* The partial result of the column at hand: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
@@ -6041,7 +6052,7 @@ static const char *cg__column_element(ind__writer *w, uint32_t i) {
 }
 
 static void cg__join_column(ind__writer *w, uint32_t i) {
-    const char *state = cg__column_state(w, i), *element = NULL;
+    const char *state = cg__state_spelling(w, i), *element = NULL;
     const char *neutral = cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction);
     if (!cg__in_registers(w)) {
         element = cg__column_element(w, i);
@@ -6071,7 +6082,7 @@ static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__joins_run(w, i) || !cg__in_registers(w)) continue;
-        ind__textf(&w->code, "%s c%u[%d];\n", cg__column_state(w, i), i, v->per_thread);
+        ind__textf(&w->code, "%s c%u[%d];\n", cg__state_spelling(w, i), i, v->per_thread);
         cg__unroll(w);
         ind__textf(&w->code, "for (int k = 0; k < %d; k++) c%u[k] = {%s};\n", v->per_thread, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -6157,7 +6168,7 @@ static void cg__end_run(ind__writer *w) {
 static void cg__emit_team_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst && cg__has_teams(w); i++)
         if (cg__joins_run(w, i))
-            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__column_state(w, i), i, w->variant->rows,
+            ind__textf(&w->code, "__shared__ %s team_%u[%d][%d];\n", cg__state_spelling(w, i), i, w->variant->rows,
                        cg__team_columns(w));
 }
 
@@ -6224,24 +6235,6 @@ enum {
 
 static bool cg__splits_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
-}
-
-/* "ind_sum<float>" */
-static const char *cg__split_state(ind__writer *w, uint32_t i) {
-    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    cg__use(w, cg__states[r].piece);
-    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
-}
-
-/* sizeof of that. */
-static int cg__split_state_bytes(const ind__writer *w, uint32_t i) {
-    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
-    const char *type = cg__state_type(w, i);
-    int bytes = strstr(type, "long") || strstr(type, "double") ? 8 : 4;
-    return r == IND_REDUCE_ARGMAX           ? 16
-           : r == IND_REDUCE_WELFORD        ? 3 * bytes
-           : r == IND_REDUCE_ONLINE_SOFTMAX ? 2 * bytes
-                                            : bytes;
 }
 
 /* Can there be several blocks to a row? Else a launch formula made this one of a whole. */
@@ -6343,7 +6336,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
-        ind__textf(&w->code, "%s l%u[%d];\n", cg__split_state(w, i), i, w->lanes);
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->lanes);
         cg__unroll(w);
         ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->lanes, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
@@ -6355,11 +6348,11 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
     int64_t offset = 0, blocks = w->variant->num_counters;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
-        const char *type = cg__split_state(w, i);
+        const char *type = cg__state_spelling(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
-        offset += (blocks * own * cg__split_state_bytes(w, i) + 15) / 16 * 16;
+        offset += (blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
     }
     w->variant->partial_bytes = offset;
     cg__use(w, IND__CG_LAST_BLOCK);
@@ -6407,7 +6400,7 @@ static bool cg__meets_in_words(const ind__writer *w) {
 static int cg__split_words(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_reduce(w, i)) words += cg__split_state_bytes(w, i) / 4;
+        if (cg__is_reduce(w, i)) words += cg__state_bytes_of(w, i) / 4;
     return words;
 }
 
@@ -6432,7 +6425,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
         ind__textf(&w->code, "ind_split_leave(word + %u, s%u);\n", at, i);
-        at += (uint32_t)cg__split_state_bytes(w, i) / 4;
+        at += (uint32_t)cg__state_bytes_of(w, i) / 4;
     }
     cg__end(w);
     ind__textf(&w->code, "return;\n");
@@ -6444,7 +6437,7 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
         ind__textf(&w->code, "if (lane >= %s) s%u = {%s};\n", splits, i,
                    cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
         ind__textf(&w->code, "else if (lane != (int)blockIdx.y) ind_split_take(word + %u, s%u);\n", at, i);
-        at += (uint32_t)cg__split_state_bytes(w, i) / 4;
+        at += (uint32_t)cg__state_bytes_of(w, i) / 4;
     }
     cg__emit_join(w, s);
     cg__end(w);
@@ -6630,7 +6623,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
     int x = cg__split_columns(w) / v->vector;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_reduce(w, i))
-            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__split_state(w, i), i,
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_spelling(w, i), i,
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
@@ -6678,7 +6671,7 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__split_linear(w, "p", 0, w->domain.rank);
 }
 
-/* The loads of sweep s that need nothing of other sweeps: cg__emit_loads_ahead, for all rows of the batch. */
+/* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
 static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
     cg__need_sweep(w, s);
@@ -9155,15 +9148,8 @@ static void cg__choose_pointwise(ind__writer *w) {
 /* Bytes of shared memory per thread for the states of all reductions. */
 static int cg__state_bytes(const ind__writer *w) {
     int sum = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (inst->op != IND_LOOP_REDUCE) continue;
-        int bytes = ind_dtype_bytes((ind_dtype)inst->dtype) == 8 ? 8 : 4;
-        sum += inst->reduction == IND_REDUCE_WELFORD          ? 3 * bytes
-               : inst->reduction == IND_REDUCE_ONLINE_SOFTMAX ? 2 * bytes
-               : inst->reduction == IND_REDUCE_ARGMAX         ? 16
-                                                              : bytes;
-    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) sum += cg__state_bytes_of(w, i);
     return sum;
 }
 

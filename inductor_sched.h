@@ -1560,7 +1560,7 @@ static bool sched__fused(ind_fusion_reason r) {
     return r <= IND_FUSION_FUSED_HORIZONTAL;
 }
 
-/* Iterates over the accesses of a group: for (sched_walk w = sched_first(f, g); w.at; sched_next(f, &w)). */
+/* Iterates over the accesses of a group: for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)). */
 typedef struct sched__walk {
     uint32_t loop, end;
     const ind__access *at;
@@ -1822,7 +1822,7 @@ static sched__search_result sched__search_run(sched__fuser *f, sched__search *s)
 }
 
 /* Looks between a and b for a third group that must run after the one and before the other. What it finds lets
-   sched_reorder put the joint group into the topological order (Pearce and Kelly 2006): it can stand where b stood if
+   sched__reorder put the joint group into the topological order (Pearce and Kelly 2006): it can stand where b stood if
    nothing in between needs a, where a stood if b needs nothing in between, else both sides are known and move. */
 static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
     sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
