@@ -11788,9 +11788,9 @@ static ind_status cg__predict_all(ind_plan *p) {
 /* ---- equal launches */
 
 /* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
-   kernel's body, the types of its arguments, which of them lie in the arena and which share memory: where all that
-   agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier makes it anew and
-   compares. */
+   kernel's body, the types of its arguments, which of them are constants, which lie in the arena and which share
+   memory: where all that agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier
+   makes it anew and compares. */
 typedef struct cg__launch_table {
     ind__arena memory;
     uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
@@ -11848,7 +11848,9 @@ static bool cg__same_body(const ind_plan *p, const ind_kernel *ka, const ind_ker
 static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_kernel *b) {
     for (uint32_t i = 0; i < a->num_args; i++) {
         const uint32_t x = a->arg[i], y = b->arg[i];
-        if (s->program->buffer[x].dtype != s->program->buffer[y].dtype) return false;
+        const ind__buffer *of_x = &s->program->buffer[x], *of_y = &s->program->buffer[y];
+        const bool constant = of_x->kind == IND__BUFFER_CONST; /* which no launch before writes */
+        if (of_x->dtype != of_y->dtype || constant != (of_y->kind == IND__BUFFER_CONST)) return false;
         if (s->offset && ind__ok(s->offset[x]) != ind__ok(s->offset[y])) return false;
         for (uint32_t j = 0; j < i; j++)
             if (cg__same_storage(s, x, a->arg[j]) != cg__same_storage(s, y, b->arg[j])) return false;
