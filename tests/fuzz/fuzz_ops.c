@@ -1301,20 +1301,30 @@ static bool moderate(const value *v, int c, bool any) {
     return any || bad * 10 <= v->count[c];
 }
 
-/* C and PyTorch leave open what becomes of floats beyond the integers. */
+/* Narrows the range of floats that have a value as integers of this type. */
+static void narrow_range(ind_dtype d, double *least, double *most) {
+    int bits = 8 * ind_dtype_bytes(d) - (d != IND_U8);
+    *most = fmin(*most, ldexp(1, bits) - 1);
+    *least = fmax(*least, d == IND_U8 ? 0 : -ldexp(1, bits));
+}
+
+/* C and PyTorch leave open what becomes of floats beyond the integers: those that the call computes in, as an op in
+   place on floats may, or results. */
 static bool cast_is_open(const trial *t, int c) {
-    bool to_integer = false;
+    const char *named = strstr(t->s.call, "dtype=");
+    if (!named) return false;
+    named += strlen("dtype=");
+    const ind_dtype computed = ind_dtype_parse(named, strcspn(named, ",)"));
+    bool to_integer = ind_dtype_is_integer(computed);
     double most = 0x1p62, least = -0x1p62;
+    if (to_integer) narrow_range(computed, &least, &most);
     for (int i = 0; i < t->s.num_results; i++) {
         ind_dtype d = t->g->v[t->s.result + i].dtype;
-        int bits = 8 * ind_dtype_bytes(d) - (d != IND_U8);
         if (!ind_dtype_is_integer(d)) continue;
         to_integer = true;
-        most = fmin(most, ldexp(1, bits) - 1);
-        least = fmax(least, d == IND_U8 ? 0 : -ldexp(1, bits));
+        narrow_range(d, &least, &most);
     }
-    if (!to_integer || !strstr(t->s.call, "dtype=")) return false;
-    for (int k = 0; k < t->s.num_operands; k++) {
+    for (int k = 0; to_integer && k < t->s.num_operands; k++) {
         const value *v = &t->g->v[t->s.operand[k]];
         for (int64_t i = 0; ind_dtype_is_float(v->dtype) && i < v->count[c]; i++) {
             double x = get(v->data[c][0], v->dtype, i);
