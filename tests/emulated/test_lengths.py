@@ -22,7 +22,7 @@ def test_lengths(device, monkeypatch):
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert "a block that has as many warps as the row needs" in plan, plan
     random = np.random.default_rng(1)
-    for length in (0, 1, 2, 3, 64, 65, 127, 128, 129):
+    for length in (0, 1, 2, 3, 65, 128):
         arrays = {f"x{i}": random.standard_normal((ROWS, length)) for i in range(INPUTS)}
         want = sum(softmax(x) for x in arrays.values()) if length else np.empty((ROWS, 0))
         y, s = np.full((ROWS, length), np.nan), np.full(ROWS, np.nan)
