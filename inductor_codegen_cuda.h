@@ -5509,14 +5509,21 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
+/* The element that LOAD i reads of the row that w->var tells; that of the row at hand may be in registers. */
+static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
+    const char *at_hand = w->memory[i];
+    w->memory[i] = NULL;
+    const char *element = cg__element(w, i);
+    w->memory[i] = at_hand;
+    return element;
+}
+
 /* The copies of the vectors at hand, of the row that w->var tells. */
 static void cg__emit_copies(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
-        const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
-        w->memory[i] = NULL;
-        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), cg__element(w, i));
-        w->memory[i] = memory;
+        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn),
+                   cg__element_in_memory(w, i));
     }
 }
 
@@ -5561,13 +5568,8 @@ static void cg__load_next_edges(ind__writer *w) {
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
     w->var[w->domain.rank] = "r0";
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_staged(w, i)) continue;
-        const char *memory = w->memory[i]; /* of the row at hand, that may be in registers */
-        w->memory[i] = NULL;
-        ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element(w, i));
-        w->memory[i] = memory;
-    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element_in_memory(w, i));
     cg__end(w);
 }
 
@@ -9398,7 +9400,6 @@ static void cg__fit_walkers(ind__writer *w) {
     ind__variant *v = w->variant;
     ind_context *c = w->context;
     const ind_expr warps = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, (int64_t)32 * 4 * v->vector));
-    if (v->pieces) return;
     if (v->threads < 512) v->threads = 512;
     v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
     if (!ind__ok(v->fitted)) cg__fail(w);
