@@ -1144,7 +1144,8 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
                  {IND__CUDA_ATTRIBUTE_MINOR, &minor},
                  {IND__CUDA_ATTRIBUTE_NUM_SMS, &t->num_sms},
                  {IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK, &t->shared_per_block},
-                 {IND__CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm}};
+                 {IND__CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm},
+                 {IND__CUDA_ATTRIBUTE_L2_BYTES, &t->l2_bytes}};
     for (size_t i = 0; i < sizeof query / sizeof *query; i++) {
         ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
         if (status) return status;
