@@ -1272,8 +1272,8 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
 /* Results of a size that only the data decide: a symbol u0, u1, .. (ind_tensor_size) that later ops may use, at most
-   the number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels read
-   the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
+   the number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels
+   read the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
    In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
    sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
    nothing is written outside. Where both are one size, the result has that. A fact behind the op, as u1 == u0 or

@@ -536,13 +536,13 @@ typedef struct ind__writer {
       "        return ind_load<N>(p);\n"                                                                               \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(EVICT_LAST, 0,                                                                                                     \
+    X(EVICT_LAST, 0,                                                                                                   \
       "#ifndef IND_EMULATION\n"                                                                                        \
-      "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n"            \
-      "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n"             \
+      "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n"          \
+      "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n"              \
       "#endif\n"                                                                                                       \
       "// p, whose lines leave the L2 after those of what is written.\n"                                               \
-      "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n"                                      \
+      "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n"                                \
       "#ifdef IND_EMULATION\n"                                                                                         \
       "    return p;\n"                                                                                                \
       "#else\n"                                                                                                        \

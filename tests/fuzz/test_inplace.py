@@ -57,15 +57,10 @@ def test_random_programs(device, most_ops):
 
 
 def test_random_programs_emulated(device):
-    from test_emulated import LIBRARIES, sanitizers
+    from emulation import libraries
+    from test_emulated import sanitizers
 
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    from conftest import ROOT, make
-
-    for path in LIBRARIES.values():
-        make(path.relative_to(ROOT))
-    env = {**os.environ, **{name: str(path) for name, path in LIBRARIES.items()}, "LD_PRELOAD": sanitizers(), "ASAN_OPTIONS": "detect_leaks=0"}
+    env = {**os.environ, **libraries(device), "LD_PRELOAD": sanitizers(), "ASAN_OPTIONS": "detect_leaks=0"}
     command = [sys.executable, __file__, str(SEED), str(max(GRAPHS // 60, 10))]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", timeout=280)
     assert done.returncode == 0, done.stdout

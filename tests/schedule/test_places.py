@@ -318,15 +318,10 @@ def test_moved(program, tmp_path):
 
 def run_emulated(device, order, program):
     """Runs the Python program on the emulation."""
-    from test_emulated import LIBRARIES, sanitizers
+    from emulation import libraries
+    from test_emulated import sanitizers
 
-    if device != "host":
-        pytest.skip("the emulation runs with make test")
-    from conftest import ROOT, make
-
-    for path in LIBRARIES.values():
-        make(path.relative_to(ROOT))
-    env = {**os.environ, **{name: str(path) for name, path in LIBRARIES.items()}, "LD_PRELOAD": sanitizers(), "ASAN_OPTIONS": "detect_leaks=0",
+    env = {**os.environ, **libraries(device), "LD_PRELOAD": sanitizers(), "ASAN_OPTIONS": "detect_leaks=0",
            "IND_EMULATION_ORDER": order}  # fmt: skip
     done = subprocess.run([sys.executable, program], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                           timeout=280)  # fmt: skip
