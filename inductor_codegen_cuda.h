@@ -196,13 +196,14 @@ typedef struct ind__variant {
     /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round, and how many lanes each
        has; 0: all of its lanes take a vector. */
     int pieces, piece_lanes;
-    /* ROW_STAGED. Blocks, or clusters of them that share a row, stay and take row after row. A row moves to registers
-       when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every sweep reads shared
-       memory. It has two places there (stages), its own and that of the next one; or but one, which it leaves when it
-       moves to registers. */
+    /* ROW_STAGED. Blocks, or clusters of them that share a row, have one row each, or stay and take row after row. A
+       row moves to registers when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every
+       sweep reads shared memory. Where blocks stay it has two places there (stages), its own and that of the next one;
+       or but one, which it leaves when it moves to registers. */
     int cluster, held;
-    bool once;      /* what all rows use is loaded before the first of a block, into registers */
-    int resident;   /* rows in work at once .. */
+    bool stays;
+    bool once;      /* what all rows use is loaded ahead of them, into registers */
+    int resident;   /* of blocks that stay: rows in work at once .. */
     ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
@@ -284,7 +285,7 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
 /* The variant that runs at the hints, with aligned pointers. */
 int ind__plan_likely(const ind_kernel_plan *k);
-/* ROW_STAGED: the blocks, for `resident` rows in work at once. */
+/* ROW_STAGED: the blocks, where they stay for `resident` rows in work at once. */
 ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
@@ -536,19 +537,26 @@ typedef struct ind__writer {
       "        return ind_load<N>(p);\n"                                                                               \
       "    }\n"                                                                                                        \
       "}\n")                                                                                                           \
-    X(EVICT_LAST, 0,                                                                                                   \
+    X(EVICT_LAST_POLICY, 0,                                                                                            \
+      "// Lines that are read by it leave the L2 after those of what is written.\n"                                    \
+      "static IND_INLINE unsigned long long ind_evict_last_policy(void) {\n"                                           \
+      "    unsigned long long policy = 0;\n"                                                                           \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(policy));\n"                           \
+      "#endif\n"                                                                                                       \
+      "    return policy;\n"                                                                                           \
+      "}\n")                                                                                                           \
+    X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY),                                                            \
       "#ifndef IND_EMULATION\n"                                                                                        \
       "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n"          \
       "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n"              \
       "#endif\n"                                                                                                       \
-      "// p, whose lines leave the L2 after those of what is written.\n"                                               \
+      "// p, through which lines are read by that policy.\n"                                                           \
       "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n"                                \
       "#ifdef IND_EMULATION\n"                                                                                         \
       "    return p;\n"                                                                                                \
       "#else\n"                                                                                                        \
-      "    unsigned long long last;\n"                                                                                 \
-      "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(last));\n"                             \
-      "    return static_cast<const T *>(__nv_associate_access_property(p, last));\n"                                  \
+      "    return static_cast<const T *>(__nv_associate_access_property(p, ind_evict_last_policy()));\n"               \
       "#endif\n"                                                                                                       \
       "}\n")                                                                                                           \
     X(MAXMIN, 0,                                                                                                       \
@@ -1188,6 +1196,17 @@ typedef struct ind__writer {
       "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
+    X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                    \
+      "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n"                         \
+      "static IND_INLINE void ind_cp_async16_by(void *smem, const void *global, unsigned long long policy) {\n"        \
+      "#ifdef IND_EMULATION\n"                                                                                         \
+      "    ind_cp_async16(smem, global, 16);\n"                                                                        \
+      "#else\n"                                                                                                        \
+      "    asm volatile(\"cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;\"\n"                            \
+      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"l\"(policy)\n"            \
+      "                 : \"memory\");\n"                                                                              \
+      "#endif\n"                                                                                                       \
+      "}\n")                                                                                                           \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n"                               \
       "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n"           \
@@ -3827,7 +3846,7 @@ static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
-    while (v->once && n > v->resident) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
+    while (v->stays && v->once && n > v->resident) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
     return n > v->vector ? n : v->vector;
 }
 
@@ -5499,6 +5518,48 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
     if (cg__declare_loads(w, chosen)) cg__start_loads(w, chosen);
 }
 
+/* ---- what leaves the L2 last */
+
+/* Is what a kernel has of a buffer larger than the L2, and is each place of it used once? By what is computed alone: a
+   kernel that computes the same of other buffers has the same text. */
+static bool cg__streams(const ind__writer *w, uint32_t arg) {
+    bool streams = false;
+    if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
+        double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        for (int d = 0; d < cg__num_vars(w); d++)
+            if (w->varies[i] >> d & 1) bytes *= (double)ind_hint(w->domain.extent[d]);
+        const bool once = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
+                          !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+        if (bytes <= w->target->l2_bytes || !once) return false;
+        streams = true;
+    }
+    return streams;
+}
+
+/* Rows and tiles are read, waited for, and written: so the L2 fills with lines that have been read and lines that wait
+   to be written. What is larger than the L2 and used once is not found there again, so that what is kept is only a
+   matter of order: where lines that were read go last, what is written goes to memory sooner (% of a copy, H200:
+   rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
+   4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
+   as much as one, so it is not that something is found again. A kernel that lives in the L2 takes the same time after
+   it (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and those that write little. */
+static bool cg__evicts_last(const ind__writer *w) {
+    switch (w->variant->strategy) {
+    case IND_STRATEGY_ROW_WARP:
+    case IND_STRATEGY_ROW_BLOCK:
+    case IND_STRATEGY_ROW_STAGED:
+    case IND_STRATEGY_SCAN_WARP:
+    case IND_STRATEGY_SCAN_BLOCK:
+    case IND_STRATEGY_TRANSPOSE: break;
+    default: return false;
+    }
+    for (uint32_t i = w->kernel->num_reads; i < w->num_args; i++)
+        if (cg__streams(w, i)) return true;
+    return false;
+}
+
 /* ---- rows that wait in shared memory */
 
 /* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
@@ -5538,8 +5599,11 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
 static void cg__emit_copies(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
-        ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn),
-                   cg__element_in_memory(w, i));
+        const bool last = cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
+        const char *place = cg__staged_place(w, i, turn), *from = cg__element_in_memory(w, i);
+        if (last) cg__use(w, IND__CG_CP_ASYNC_BY);
+        ind__textf(&w->code, last ? "ind_cp_async16_by(&%s, &%s, evict_last);\n" : "ind_cp_async16(&%s, &%s, 16);\n",
+                   place, from);
     }
 }
 
@@ -5606,7 +5670,7 @@ static void cg__use_next_edges(ind__writer *w) {
 /* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
    block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
-    return w->variant->shifted && w->variant->once;
+    return w->variant->stays && w->variant->shifted && w->variant->once;
 }
 
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
@@ -5651,6 +5715,11 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
     memcpy(w->var, var, sizeof var);
     memcpy(w->linear_name, linear_name, sizeof linear_name);
+}
+
+/* Must a row move to registers when its turn comes, to make place for the next one? */
+static bool cg__leaves_place(const ind__writer *w) {
+    return w->variant->stays && w->variant->stages == 1;
 }
 
 static int cg__num_joins(const ind__writer *w) {
@@ -5705,13 +5774,20 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     if (v->shifted) cg__name_rows(w, name);
     if (v->shifted) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
-    if (v->stages == 1) cg__emit_loads(w, cg__is_staged);
+    if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside && v->stays) cg__emit_stage(w, "next", "(turn + 1)");
+}
+
+static void cg__end_turn(ind__writer *w) {
+    if (!w->variant->stays) cg__emit_stage(w, "next", "0");
+    cg__end(w);
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
-   registers leaves its place to the next one; else that one takes the place of the row before. */
+   registers leaves its place to the next one; else that one takes the place of the row before, or if there is but one
+   place, follows when this row is done. (A row of its own, for most blocks. But as there is a loop, what all rows use
+   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
@@ -6002,6 +6078,13 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
+/* Is what all rows use read where it is used, of a row in shared memory? ptxas would start all of that at once, in
+   registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
+   three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
+static bool cg__reads_apart(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
+}
+
 static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     const bool first = cg__loads_come_first(w, s);
     cg__emit_shared_loads(w);
@@ -6017,9 +6100,11 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_chunk(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
     if (beside) cg__emit_copies_beside(w);
+    const bool apart = s->stores && cg__reads_apart(w);
+    if (apart && scopes == 1) ind__textf(&w->code, "__syncwarp();\n");
     while (scopes--) {
         cg__end(w);
-        if (scopes && cg__takes_rows(w)) ind__textf(&w->code, "__syncwarp();\n");
+        if (scopes == 1 && (apart || cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->shifted) cg__emit_edge(w, s);
@@ -6736,7 +6821,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__emit_row_stores(w);
     if (w->variant->batch) cg__end(w);
     if (w->kernel->run) cg__end_run(w);
-    if (w->variant->strategy == IND_STRATEGY_ROW_STAGED) cg__end(w);
+    if (w->variant->strategy == IND_STRATEGY_ROW_STAGED) cg__end_turn(w);
     return IND_OK;
 }
 
@@ -9634,14 +9719,15 @@ static bool cg__choose_held(ind__writer *w) {
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (v->stages == 1 ? order[o].held < 2 || held * v->per_thread > room
-                           : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(w) ? order[o].held < 2 || held * v->per_thread > room
+                                : held * v->per_thread > room && o < N - 1)
             continue;
+        if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
         w->more_ways = seen++ > w->way;
     }
-    if (v->stages > 1) return true;
+    if (!cg__leaves_place(w)) return true;
     w->more_ways = seen > w->way; /* behind them is the row that is read again for each sweep */
     return w->more_ways;
 }
@@ -9661,6 +9747,65 @@ static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
         cg__share_row(w, longest);
     }
     if (!cg__holds(w, words)) *v = before;
+}
+
+/* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
+   in use, and of equals more blocks. (Softmax, % of a copy, where they stay and now: 65536 bf16 90 and 96, f32 96 and
+   96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
+   it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
+   81 to 88.) */
+static bool cg__fit_clusters(ind__writer *w, int64_t longest) {
+    const cg__held_words words = cg__count_held(w);
+    ind__variant best = *w->variant;
+    int64_t most = 0;
+    if (words.common > 0 || cg__num_joins(w) < 2) return false;
+    for (int blocks = 4; blocks > 1; blocks--) {
+        if (!cg__choose_cluster(w, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
+        if (w->variant->cluster < 2 || w->variant->cluster > 4 || blocks * cg__staged_bytes(w) <= most) continue;
+        most = blocks * cg__staged_bytes(w);
+        best = *w->variant;
+    }
+    *w->variant = best;
+    return most > 0;
+}
+
+/* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
+static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blocks, int64_t least) {
+    return cg__choose_cluster(w, longest, threads, blocks, 1) && w->variant->cluster == 1 &&
+           cg__staged_bytes(w) >= least;
+}
+
+/* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
+   joins or stores, others' rows are on their way, and registers wait for nothing. The hardware gives the next row to
+   whoever is done first, where blocks that stay have some of them one more to do than others (4096 rows on 132
+   multiprocessors 32 and 31). Three blocks of 256 threads have twice what must be under way, two of 512 four times; of
+   one join as much each, as weights are on their way with the row, in registers. With these in half of its registers
+   such a block may be alone. Weights that are read late should be in the L1, which has a third of the memory then.
+   % of a copy on an H200, in registers or where blocks stay, and now: softmax of 12288, 16384, 24576 and 32768 bf16 88,
+   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97;
+   layer_norm of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152
+   bf16, whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
+   From boundary to boundary weights are read where they are used: rms_norm of 12289 and 32771 bf16 70, 86 and 98, 96,
+   of 12289 f32 84 and 99; of two joins only if they need not be put together of narrow elements (layer_norm of 8195 and
+   12289 f32 57, 89 and 86, 90; of 16411 bf16 89 and 79). */
+static bool cg__fit_row(ind__writer *w, int64_t longest) {
+    const cg__held_words words = cg__count_held(w);
+    const ind__variant before = *w->variant;
+    const bool several = cg__num_joins(w) > 1, weights = words.common > 0, shifted = before.shifted;
+    const int64_t under_way = (int64_t)w->target->memory_bytes_per_ns * 800 / w->target->num_sms;
+    const bool across = several && weights && shifted;
+    if ((!across || before.vector <= 4) &&
+        cg__fits_block(w, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        (several && weights ? cg__staged_bytes(w) <= w->target->shared_per_sm / 3
+                            : several || shifted || cg__holds(w, words.common)))
+        return true;
+    if (!across && cg__fits_block(w, longest, 256, 3, 2 * under_way / 3)) return true;
+    if (!several && !shifted && cg__fits_block(w, longest, 512, 1, under_way) &&
+        words.common * w->variant->per_thread <= IND__CG_KEPT_REGISTERS)
+        return true;
+    if (cg__fit_clusters(w, longest)) return true;
+    *w->variant = before;
+    return false;
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -9708,40 +9853,39 @@ static bool cg__start_at_lines(ind__writer *w) {
     return v->shifted = w->starts_shifted = true;
 }
 
-static bool cg__stage_rows(ind__writer *w, int64_t longest) {
+static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
     if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
+    v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) || !cg__fit_staged(w, longest) ||
-        !cg__choose_held(w)) {
+    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) ||
+        !(stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest)) || !cg__choose_held(w)) {
         *v = before;
         return false;
     }
-    v->resident = w->target->num_sms * v->blocks_per_sm / v->cluster;
+    v->resident = stays ? w->target->num_sms * v->blocks_per_sm / v->cluster : 0;
     v->items = cg__p_numel(w);
     v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(w->context, 1);
     static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
-    cg__why(
-        w,
-        "rows of at most %lld elements wait in the shared memory of %d %s while those before are worked on; %s%s in "
-        "registers",
-        (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block", held[v->held],
-        v->once ? " and what all rows use" : "");
+    cg__why(w, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
+            (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block",
+            stays ? "those before are worked on" : "others' are worked on", held[v->held],
+            v->once ? " and what all rows use" : "");
     return true;
 }
 
-static bool cg__choose_row_staged(ind__writer *w, int64_t longest) {
+static bool cg__choose_row_staged(ind__writer *w, int64_t longest, bool stays) {
     const ind__variant before = *w->variant;
     if (cg__start_at_lines(w)) {
-        if (cg__stage_rows(w, longest) && cg__boundary(w) > w->variant->vector) return true;
+        if (cg__stage_rows(w, longest, stays) && cg__boundary(w) > w->variant->vector) return true;
         *w->variant = before;
     }
-    return cg__stage_rows(w, longest);
+    return cg__stage_rows(w, longest, stays);
 }
 
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
@@ -9775,10 +9919,11 @@ static bool cg__stages_alone(ind__writer *w, int64_t longest) {
    elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
+    if (longest > 512 * 16 && cg__choose_row_staged(w, longest, false)) return true;
     if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
     if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
-    if (alone && cg__choose_row_staged(w, longest)) return true;
-    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest);
+    if (alone && cg__choose_row_staged(w, longest, true)) return true;
+    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest, true);
 }
 
 /* May the row, which is too long for a warp, be taken to be of about the hinted length? */
@@ -10614,56 +10759,30 @@ static bool cg__launches_dependent(const ind_plan *p) {
 
 /* ---- what leaves the L2 last */
 
-/* Is what a kernel has of a buffer larger than the L2, and is each place of it used once? By what is computed alone: a
-   kernel that computes the same of other buffers has the same text. */
-static bool cg__streams(const ind__writer *w, uint32_t arg) {
-    bool streams = false;
-    if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
-        double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        for (int d = 0; d < cg__num_vars(w); d++)
-            if (w->varies[i] >> d & 1) bytes *= (double)ind_hint(w->domain.extent[d]);
-        const bool once = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
-                          !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-        if (bytes <= w->target->l2_bytes || !once) return false;
-        streams = true;
-    }
-    return streams;
-}
-
-/* Rows and tiles are read, waited for, and written: so the L2 fills with lines that have been read and lines that wait
-   to be written. What is larger than the L2 and used once is not found there again, so that what is kept is only a
-   matter of order: where lines that were read go last, what is written goes to memory sooner (% of a copy, H200:
-   rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
-   4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so it is not that something is found again. A kernel that lives in the L2 takes the same time after
-   it (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and those that write little. */
-static bool cg__evicts_last(const ind__writer *w) {
-    switch (w->variant->strategy) {
-    case IND_STRATEGY_ROW_WARP:
-    case IND_STRATEGY_ROW_BLOCK:
-    case IND_STRATEGY_SCAN_WARP:
-    case IND_STRATEGY_SCAN_BLOCK:
-    case IND_STRATEGY_TRANSPOSE: break;
-    default: return false;
-    }
-    for (uint32_t i = w->kernel->num_reads; i < w->num_args; i++)
-        if (cg__streams(w, i)) return true;
+/* Is what is read of a buffer copied in the background? */
+static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->arg[arg].buffer) return true;
     return false;
 }
 
-/* "in0 = ind_evict_last(in0);" for what is read so. */
+/* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
+    bool copies = false, any = false;
     if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
         if (!cg__streams(w, i)) continue;
         const char *name = cg__buffer(w, w->arg[i].buffer);
-        ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
-        cg__use(w, IND__CG_EVICT_LAST);
+        const bool copied = cg__stages_arg(w, i);
+        copies |= copied;
+        any = true;
+        cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
+        if (!copied) ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
     }
+    if (copies) ind__textf(t, "const unsigned long long evict_last = ind_evict_last_policy();\n");
     t->indent--;
+    if (any) cg__why(w, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
@@ -12260,8 +12379,8 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (staged && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
-    if (staged && v->resident < 1) return "blocks that stay, and no row in work";
+    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
+    if (v->stays && (!staged || v->resident < 1)) return "blocks that stay, and no row in work";
     if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
         return "pieces of a row that is not held";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
@@ -12529,7 +12648,8 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    return ind_expr_mul(ind_expr_min(v->items, ind_int(c, v->resident)), ind_int(c, v->cluster));
+    const ind_expr rows = v->stays ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
+    return ind_expr_mul(rows, ind_int(c, v->cluster));
 }
 
 int ind__plan_likely(const ind_kernel_plan *k) {

@@ -1,5 +1,8 @@
-"""Rows that wait in shared memory while the block works on those before: on a device of two multiprocessors each block takes several
-of them, in both orders of threads. (Those that clusters share: test_clusters.py.)"""
+"""Rows that wait in shared memory: while the block works on those before, where on a device of two multiprocessors each block takes
+several of them; and while others' are worked on, with a block or a cluster each. In both orders of threads. (Those that clusters
+share: test_clusters.py.)"""
+
+import re
 
 import numpy as np
 import pytest
@@ -21,6 +24,56 @@ GRAPH = """graph staged {
   output p, n, m, q
 }
 """
+
+OWN = """graph own {
+  size B in [1, 4096] hint 1000
+  input a : bf16[B, 20001]
+  input b : f16[B, 32768]
+  input c : f16[32768]
+  input d : f32[B, 16000]
+  input e : f32[16000]
+  input f : bf16[B, 70000]
+  input g : f32[B, 60001]
+  input h : f32[B, 12289]
+  input i : f32[12289]
+  p = softmax(a, dim=-1)
+  q = rms_norm(b, c, normalized_shape=[32768], eps=1e-6)
+  r = layer_norm(d, e, e, normalized_shape=[16000])
+  s = softmax(f, dim=-1)
+  t = softmax(g, dim=-1)
+  u = rms_norm(h, i, normalized_shape=[12289], eps=1e-6)
+  output p, q, r, s, t, u
+}
+"""
+
+
+def shape_of(name, rows):
+    """The sizes that the graph declares for an input."""
+    return [rows if n == "B" else int(n) for n in re.search(rf"input {name} : [a-z0-9]+\[([^]]*)", OWN)[1].split(", ")]
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse"])
+def test_rows_of_their_own(device, monkeypatch, order):
+    library = emulated(device, monkeypatch, CLUSTERS=2, ORDER=order)
+    module = library.compile(OWN, "own_rows")
+    plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    blocks = re.findall(r"\nkernel [^\n]*\n    staged rows: [^\n]* memory of (\d) blocks? while others' are", plan)
+    assert sorted(blocks) == ["1", "1", "1", "1", "2", "4"], plan
+    random = np.random.default_rng(4)
+    x = {name: 1 + 2 * random.standard_normal(shape_of(name, ROWS)) for name in "abcdefghi"}
+    x = {n: to_bf16(v) if n in "af" else v.astype(np.float16 if n in "bc" else np.float32) for n, v in x.items()}
+    out = {y: np.empty_like(x[of]) for y, of in zip("pqrstu", "abdfgh")}
+    assert library.run(module, {**x, **out}, {"B": ROWS}) == 0, library.error()
+    v = {n: from_bf16(t) if n in "af" else t.astype(np.float64) for n, t in x.items()}
+    assert near(out["p"], softmax(v["a"])) and near(out["s"], softmax(v["f"]))
+    scaled = v["b"] / np.sqrt((v["b"] ** 2).mean(-1, keepdims=True) + 1e-6) * v["c"]
+    assert (np.abs(out["q"] - scaled) <= np.abs(scaled) * 2**-10.5 + 1e-6).all()
+    want = {"r": normed(v["d"]) * v["e"] + v["e"], "t": softmax(v["g"]),
+            "u": v["h"] / np.sqrt((v["h"] ** 2).mean(-1, keepdims=True) + 1e-6) * v["i"]}
+    for name, w in want.items():
+        assert np.abs(out[name] - w).max() <= 1e-5 * np.abs(w).max(), name
+    library.c.ind_module_destroy(module)
+    library.c.ind_context_destroy(library.context)
 
 
 @pytest.mark.parametrize("order", ["forward", "reverse"])

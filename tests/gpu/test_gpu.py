@@ -106,6 +106,22 @@ GRAPHS = {
   k = layer_norm(z, u, u, normalized_shape=[50001])
   output s, n, m, k
 }""",
+    "rows_of_their_own": """graph rows_of_their_own {
+  size B in [1, 4096] hint 2048
+  input x : bf16[B, 20001]
+  input y : f16[B, 32768]
+  input w : f16[32768]
+  input z : f32[B, 16384]
+  input v : f32[16384]
+  input u : bf16[B, 70000]
+  input t : f32[B, 60001]
+  p = softmax(x, dim=-1)
+  r = rms_norm(y, w, normalized_shape=[32768], eps=1e-6)
+  n = layer_norm(z, v, v, normalized_shape=[16384])
+  q = softmax(u, dim=-1)
+  l = log_softmax(t, dim=-1)
+  output p, r, n, q, l
+}""",
     "rows_of_large_clusters": """graph rows_of_large_clusters {
   size B in [1, 4096] hint 2048
   input x : f16[B, 131072]
@@ -459,7 +475,7 @@ GRAPHS = {
   output u, n, p, m
 }""",
 }
-SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"],
+SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "concatenation": ["N=61"], "rows": ["B=9", "S=1025"], "splits": ["N=30001", "C=37"], "rows_kept": ["B=300"], "odd_rows_staged": ["B=140"], "rows_of_their_own": ["B=30"], "rows_of_large_clusters": ["B=40"], "rows_of_ranges": ["B=70", "S=120", "T=1600", "U=9001", "V=20000", "W=700"], "rows_likely": ["B=70", "S=4000", "T=3999", "U=2000", "V=1999"], "rows_of_clusters": ["B=70"], "rows_of_channels": ["B=21"], "rows_walked_together": ["B=3"], "rows_of_pieces": ["C=9"], "columns": ["B=131"], "products": ["M=70"],
          "products_f32": ["M=37"], "gather": ["B=61"], "scans": ["B=9", "S=131"], "scans_odd": [], "finish": ["B=61"], "finish_few": ["B=19"], "chain": ["N=300"], "short_rows": ["B=301"],
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
