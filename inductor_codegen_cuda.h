@@ -1197,16 +1197,23 @@ typedef struct ind__writer {
       "}\n"                                                                                                            \
       "#endif\n")                                                                                                      \
     X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                    \
-      "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n"                         \
-      "static IND_INLINE void ind_cp_async16_by(void *smem, const void *global, unsigned long long policy) {\n"        \
       "#ifdef IND_EMULATION\n"                                                                                         \
-      "    ind_cp_async16(smem, global, 16);\n"                                                                        \
+      "static IND_INLINE char *ind_lane_place(uint4 *p) { return reinterpret_cast<char *>(p); }\n"                     \
+      "static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned long long policy) {\n"          \
+      "    ind_cp_async16(to, global, 16);\n"                                                                          \
+      "}\n"                                                                                                            \
       "#else\n"                                                                                                        \
+      "// The shared address p of a lane. It passes through a shuffle, so that ptxas does not know it as a sum: the sum of a\n"\
+      "// register and a uniform one it leaves to the copy, which with a policy is an illegal instruction.\n"          \
+      "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n"                                                  \
+      "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n"                \
+      "}\n"                                                                                                            \
+      "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n"                         \
+      "static IND_INLINE void ind_cp_async16_by(unsigned to, const void *global, unsigned long long policy) {\n"       \
       "    asm volatile(\"cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;\"\n"                            \
-      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"l\"(policy)\n"            \
-      "                 : \"memory\");\n"                                                                              \
-      "#endif\n"                                                                                                       \
-      "}\n")                                                                                                           \
+      "                 :: \"r\"(to), \"l\"(global), \"l\"(policy) : \"memory\");\n"                                   \
+      "}\n"                                                                                                            \
+      "#endif\n")                                                                                                      \
     X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
       "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n"                               \
       "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n"           \
@@ -5569,16 +5576,24 @@ static int cg__staged_words(const ind__writer *w, uint32_t load) {
     return loads * (w->variant->per_thread / w->variant->vector);
 }
 
+/* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
+static const char *cg__staged_part(ind__writer *w, const char *turn) {
+    const int words = cg__staged_words(w, w->body->num_inst);
+    return w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
+}
+
+/* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
+static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
+    const int before = cg__staged_words(w, load), each = w->variant->threads * scale;
+    return before ? cg__string(w, "(%d + k) * %d", before, each) : cg__string(w, "k * %d", each);
+}
+
 /* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
    wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
    instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
    these). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
-    const int words = cg__staged_words(w, w->body->num_inst), before = cg__staged_words(w, load);
-    const int threads = w->variant->threads;
-    const char *part = w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * threads);
-    if (!before) return cg__string(w, "staged[%s(int)threadIdx.x + k * %d]", part, threads);
-    return cg__string(w, "staged[%s(int)threadIdx.x + (%d + k) * %d]", part, before, threads);
+    return cg__string(w, "staged[%s(int)threadIdx.x + %s]", cg__staged_part(w, turn), cg__staged_offset(w, load, 1));
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -5595,15 +5610,30 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     return element;
 }
 
+/* Is what LOAD i reads copied by a policy? */
+static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
+    return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
+}
+
+/* "place", ahead of such copies. */
+static void cg__declare_place(ind__writer *w, const char *turn) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
+    if (!any) return;
+    cg__use(w, IND__CG_CP_ASYNC_BY);
+    ind__textf(&w->code, "const auto place = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
+}
+
 /* The copies of the vectors at hand, of the row that w->var tells. */
 static void cg__emit_copies(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
-        const bool last = cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
-        const char *place = cg__staged_place(w, i, turn), *from = cg__element_in_memory(w, i);
-        if (last) cg__use(w, IND__CG_CP_ASYNC_BY);
-        ind__textf(&w->code, last ? "ind_cp_async16_by(&%s, &%s, evict_last);\n" : "ind_cp_async16(&%s, &%s, 16);\n",
-                   place, from);
+        const char *from = cg__element_in_memory(w, i);
+        if (cg__copied_by_policy(w, i))
+            ind__textf(&w->code, "ind_cp_async16_by(place + %s, &%s, evict_last);\n", cg__staged_offset(w, i, 16),
+                       from);
+        else
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), from);
     }
 }
 
@@ -5707,6 +5737,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
     if (w->variant->shifted) cg__load_next_edges(w);
+    cg__declare_place(w, turn);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
@@ -6096,9 +6127,10 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     if (!first) cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
+    const bool beside = s->stores && cg__copies_beside(w);
+    if (beside) cg__declare_place(w, "turn");
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
-    const bool beside = s->stores && cg__copies_beside(w);
     if (beside) cg__emit_copies_beside(w);
     const bool apart = s->stores && cg__reads_apart(w);
     if (apart && scopes == 1) ind__textf(&w->code, "__syncwarp();\n");
@@ -9727,8 +9759,9 @@ static bool cg__choose_held(ind__writer *w) {
         if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
         w->more_ways = seen++ > w->way;
     }
-    if (!cg__leaves_place(w)) return true;
-    w->more_ways = seen > w->way; /* behind them is the row that is read again for each sweep */
+    if (v->stays && v->stages > 1) return true;
+    w->more_ways = seen > w->way; /* behind them is another strategy */
+    if (!w->more_ways && !v->stays) w->way -= seen;
     return w->more_ways;
 }
 
@@ -9917,13 +9950,21 @@ static bool cg__stages_alone(ind__writer *w, int64_t longest) {
    the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
-static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
+static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
-    if (longest > 512 * 16 && cg__choose_row_staged(w, longest, false)) return true;
     if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
     if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
     if (alone && cg__choose_row_staged(w, longest, true)) return true;
     return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest, true);
+}
+
+/* The ways to do without rows of their own come behind those that differ in what they hold. */
+static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
+    const int way = w->way;
+    const bool found =
+        (longest > 512 * 16 && cg__choose_row_staged(w, longest, false)) || cg__choose_row_shared(w, longest);
+    w->way = way;
+    return found;
 }
 
 /* May the row, which is too long for a warp, be taken to be of about the hinted length? */

@@ -131,6 +131,36 @@ def test_dependent_launches_wait_first(tmp_path):
         assert wait and not MEMORY.search(before) and MEMORY.search(after), (kernel, before)
 
 
+# Rows that are copied by a policy: of pieces in clusters of 16, of a block each, of blocks that stay, from boundary to boundary.
+COPIED = """graph copied {
+  size B in [1, 4096] hint 2048
+  input x : f32[256, 64, 56, 56]
+  input y : bf16[B, 32768]
+  input w : bf16[32768]
+  input z : f32[B, 65537]
+  input v : f32[65537]
+  n = batch_norm(x, training=true)
+  r = rms_norm(y, w, normalized_shape=[32768], eps=1e-6)
+  l = layer_norm(z, v, v, normalized_shape=[65537])
+  s = softmax(z, dim=-1)
+  output n, r, l, s
+}
+"""
+
+
+@pytest.mark.skipif(not CUOBJDUMP, reason="no cuobjdump")
+def test_copies_by_policy_are_instructions(tmp_path):
+    """ptxas takes a shared address that it knows as the sum of a register and a uniform one apart, into a form of the copy that has
+    no place for a policy: an illegal instruction. So it must not know it as one (ind_lane_place)."""
+    make(PROGRAM)
+    compiled([COPIED], "sm_90a", tmp_path)
+    copies = []
+    for path in (tmp_path / "cubins").glob("*.cubin"):
+        text = subprocess.run([CUOBJDUMP, "-sass", path], capture_output=True, text=True, check=True).stdout
+        copies += re.findall(r"LDGSTS[^;]*;", text)
+    assert len(copies) > 50 and not [c for c in copies if "+UR" in c], copies
+
+
 @pytest.fixture(scope="module")
 def pool():
     """All parts begin at once, as many side by side as there are cores; each test waits for its own."""

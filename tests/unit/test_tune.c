@@ -25,7 +25,7 @@ static const char *const texts[] = {
     "y\n}\n",
     "graph gathered {\n  size N in [1, 100000000] hint 2000000\n  input x : f32[N, 12]\n  i = arange(0, N)\n  j = "
     "remainder(i, 5)\n  y = index_select(x, 0, j)\n  output y\n}\n",
-    "graph blocks_long {\n  size N in [1, 2]\n  input x : f32[N, 16000]\n  y = softmax(x, dim=-1)\n  output y\n}\n",
+    "graph blocks_long {\n  size N in [1, 2]\n  input x : f32[N, 8000]\n  y = softmax(x, dim=-1)\n  output y\n}\n",
     "graph staged {\n  size N in [1, 4096] hint 2048\n  input x : f32[N, 28000]\n  y = softmax(x, dim=-1)\n  output "
     "y\n}\n",
     "graph columns {\n  size N in [1, 150]\n  input x : f32[N, 40]\n  y = softmax(x, dim=0)\n  output y\n}\n",
