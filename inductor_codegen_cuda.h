@@ -2276,6 +2276,7 @@ typedef struct cg__handover {
     uint32_t num;
     ind_expr rows;
     int threads; /* that take them: all of a block, or a warp */
+    int looks;   /* rows that each of them looks for before it waits for one */
     bool takes;  /* the second part is being written */
 } cg__handover;
 
@@ -2287,11 +2288,15 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
     return -1;
 }
 
-/* "ind_take<float>(lookback, 0, r0, n0)": an element that is handed over. */
+/* "lookback, 0, r0, n0": where an element that is handed over is left. */
+static const char *cg__left(ind__writer *w, uint32_t i) {
+    return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
+                      cg__expr_string(w, w->handover->rows));
+}
+
+/* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
 static const char *cg__take(ind__writer *w, uint32_t i) {
-    const char *row = cg__expr_string(w, cg__index_of(w, i)), *rows = cg__expr_string(w, w->handover->rows);
-    return cg__string(w, "ind_take<%s>(lookback, %d, %s, %s)", cg__types[cg__memory_dtype(w, i)].memory,
-                      cg__handed(w, i), row, rows);
+    return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i, cg__left(w, i));
 }
 
 /* buffer[index] of a LOAD or STORE, or what `memory` says instead. */
@@ -2493,13 +2498,13 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
 
-/* "ind_leave<float>(0, i0, v19);" */
+/* "ind_leave<float>(block, lookback, 0, i0, n0, v19);" */
 static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
     if (narrow) cg__use(w, narrow->piece);
-    ind__textf(&w->code, "ind_leave<%s>(%d, %s, %s", cg__types[memory].memory, cg__handed(w, i),
-               cg__expr_string(w, cg__index_of(w, i)), narrow ? narrow->store : "");
+    ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__left(w, i),
+               narrow ? narrow->store : "");
     cg__value(w, cg__stored_value(w, i));
     ind__textf(&w->code, narrow ? "));\n" : ");\n");
 }
@@ -2529,13 +2534,13 @@ static void cg__store(ind__writer *w, uint32_t i) {
         cg__plain_store(w, i);
         return;
     }
+    if (cg__handed(w, i) >= 0) cg__leave(w, i); /* first, as it is waited for */
     cg__write_mask(w, inst->arg[1]);
     if (inst->reduction)
         cg__atomic(w, i);
     else
         cg__plain_store(w, i);
     if (inst->arg[1]) w->code.indent--;
-    if (cg__handed(w, i) >= 0) cg__leave(w, i);
 }
 
 /* "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
@@ -5357,6 +5362,43 @@ static bool cg__takes_rows(const ind__writer *w) {
     return w->handover && w->handover->takes;
 }
 
+/* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
+static int cg__begin_looks(ind__writer *w) {
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", w->handover->looks);
+    ind__textf(&w->code, "const %s r0 = from + k * %d + lane;\n", cg__int(w), w->handover->threads);
+    cg__begin(w, "if (r0 < %s)", cg__expr_string(w, cg__r_numel(w)));
+    w->var[w->domain.rank] = "r0";
+    return 2;
+}
+
+/* Is it what others leave, or read beside that, without an index from memory? */
+static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
+    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
+           w->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Each trip to the L2 begins before any is waited for. */
+static void cg__emit_looks(ind__writer *w) {
+    const int looks = w->handover->looks;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_ahead(w, i))
+            ind__textf(&w->code, "%s ahead%u[%d];\n",
+                       cg__handed(w, i) < 0 ? cg__types[cg__memory_dtype(w, i)].memory : "unsigned long long", i,
+                       looks);
+    int scopes = cg__begin_looks(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_ahead(w, i)) continue;
+        if (cg__handed(w, i) >= 0) {
+            ind__textf(&w->code, "ahead%u[k] = ind_look(%s);\n", i, cg__left(w, i));
+            continue;
+        }
+        ind__textf(&w->code, "ahead%u[k] = %s;\n", i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "ahead%u[k]", i);
+    }
+    while (scopes--) cg__end(w);
+}
+
 /* Opens the loops over the row; returns how many scopes that are. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -5372,10 +5414,9 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
     } else if (cg__takes_rows(w)) {
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads);
-        ind__textf(&w->code, "const %s %s = from + lane;\n", type, r);
-        cg__begin(w, "if (%s < %s)", r, extent);
-        scopes++;
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->handover->looks);
+        cg__emit_looks(w);
+        scopes += cg__begin_looks(w);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
@@ -6136,7 +6177,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     if (apart && scopes == 1) ind__textf(&w->code, "__syncwarp();\n");
     while (scopes--) {
         cg__end(w);
-        if (scopes == 1 && (apart || cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
+        if ((scopes == 1 && apart) || (scopes == 2 && cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
     if (w->variant->shifted) cg__emit_edge(w, s);
@@ -11680,16 +11721,19 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    before it, and end without it, wherever they run; and in what order they end changes nothing, as each value has its
    place. Whoever takes a word sets it back to 0.
    A thread waits for one word after another, each of which takes a trip, so that a few rounds are as long as a launch:
-   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. As many rows as a
-   warp has lanes are taken by one, which needs no barrier, neither before nor behind.
+   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. Up to two rows for
+   each of its lanes are taken by a warp, which needs no barrier, neither before nor behind, and looks for both before
+   it waits for one.
 
-   Cross entropy of 1, 16, 32, 64 and 256 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.6, 1.9 and
-   3.5 by a warp, 1.3, 1.7, 1.7, 1.7 and 2.2 by the block; 2.5 to 3.2 with a kernel for the mean. By hand, 64 rows: 2.5
+   Cross entropy of 1, 16, 32, 64 and 128 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.5, 1.6 and
+   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, where the warp takes one row a lane; 2.5 to 3.2 with a kernel
+   for the mean. By hand, 64 rows: 2.5
    with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
    through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
-#define IND__CG_TRIP_NS 500 /* of a word from one block to another, through the L2 of an H200 */
+#define IND__CG_MOST_LOOKS 2   /* of a lane of a warp */
+#define IND__CG_TRIP_NS    500 /* of a word from one block to another, through the L2 of an H200 */
 
 static const char cg__finish_text[] =
     "// What the block has found of its own rows.\n"
@@ -11701,10 +11745,20 @@ static const char cg__finish_text[] =
     "    unsigned bits;\n"
     "    T value;\n"
     "};\n"
-    "template <typename T> static IND_INLINE void ind_leave(int which, int row, T value) {\n"
+    "// The place of a block among those of its part, and when it began, as ind_turn has it.\n"
+    "struct ind_block {\n"
+    "    unsigned x, y, z, turn;\n"
+    "};\n"
+    "// The thread that has found the one row of a block knows the turn.\n"
+    "template <typename T>\n"
+    "static IND_INLINE void ind_leave(const ind_block block, unsigned long long *lookback, int which, int row, "
+    "int rows, T value) {\n"
     "    ind_handed<T> u = {0};\n"
     "    u.value = value;\n"
-    "    ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
+    "    if (IND_ROWS == 1 && block.turn != gridDim.x - 1)\n"
+    "        ((volatile unsigned long long *)lookback)[1 + which * rows + row] = 1ull << 32 | u.bits;\n"
+    "    else\n"
+    "        ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
     "// All threads of a block call this once it is done. True in those of the block that began last that take what "
     "all\n"
@@ -11719,14 +11773,21 @@ static const char cg__finish_text[] =
     "        __syncwarp();\n"
     "    }\n"
     "    const int i = threadIdx.x, row = (int)blockIdx.x * IND_ROWS + i % IND_ROWS;\n"
-    "    if (!last && i < IND_HANDED * IND_ROWS && row < rows)\n"
+    "    if (IND_ROWS > 1 && !last && i < IND_HANDED * IND_ROWS && row < rows)\n"
     "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
     "    return last && threadIdx.x < IND_TAKERS;\n"
     "}\n"
-    "template <typename T> static IND_INLINE T ind_take(unsigned long long *lookback, int which, int row, int rows) {\n"
+    "// The word as it is now, and what it holds once it is there.\n"
+    "static IND_INLINE unsigned long long ind_look(unsigned long long *lookback, int which, int row, int rows) {\n"
     "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
     "    volatile unsigned long long *const from = lookback + 1 + which * rows + row;\n"
-    "    unsigned long long word = own < IND_ROWS ? 1ull << 32 | ind_own()[which * IND_ROWS + own] : *from;\n"
+    "    return own < IND_ROWS ? 1ull << 32 | ind_own()[which * IND_ROWS + own] : *from;\n"
+    "}\n"
+    "template <typename T>\n"
+    "static IND_INLINE T ind_take(unsigned long long word, unsigned long long *lookback, int which, int row, "
+    "int rows) {\n"
+    "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
+    "    volatile unsigned long long *const from = lookback + 1 + which * rows + row;\n"
     "    while (word >> 32 == 0) word = *from;\n"
     "    if (own >= IND_ROWS) *from = 0;\n"
     "    const ind_handed<T> u = {(unsigned)word};\n"
@@ -11823,10 +11884,12 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
-/* A warp takes but one of them. */
-static int64_t cg__most_finished(const ind_plan *p, int threads) {
-    const int rounds = threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
-    return (int64_t)threads * (rounds > 1 ? rounds : 1);
+/* A warp takes but one round of them, a block no more than there are at once. */
+static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
+    const int rounds = h->threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
+    const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
+    const int64_t blocks = (int64_t)p->target.num_sms * (IND__CG_SM_THREADS / h->threads);
+    return h->threads > 32 && most > blocks ? blocks : most;
 }
 
 static void cg__call_part(cg__combo *x, int part, const char *member, const char *block) {
@@ -11853,8 +11916,6 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__textf(t, "// Values of a row that are handed over, rows of a block, and threads that take all values.\n");
     ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_TAKERS = %d };\n", (unsigned)h->num, v->rows, h->threads);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
-    ind__textf(t,
-               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     for (uint32_t f = 0; f < 2; f++) cg__write_function(x, f);
     ind__textf(t, "struct ind_rows {\n    ind_row_0 rows;\n    ind_row_1 finish;\n    long long num_rows;\n};\n\n");
     ind__textf(t, "extern \"C\" __global__ void __launch_bounds__(%d, 1) %s(const __grid_constant__ ind_rows of) {\n",
@@ -11862,9 +11923,9 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     if (v->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
     t->indent++;
     ind__textf(t, "const unsigned turn = ind_turn(reinterpret_cast<unsigned *>(of.rows.lookback), gridDim.x);\n");
-    cg__call_part(x, 0, "rows", "blockIdx.x, 0, 0");
+    cg__call_part(x, 0, "rows", "blockIdx.x, 0, 0, turn");
     ind__textf(t, "if (!ind_finishes(of.rows.lookback, turn, of.num_rows)) return;\n");
-    cg__call_part(x, 1, "finish", "0, 0, 0");
+    cg__call_part(x, 1, "finish", "0, 0, 0, turn");
     t->indent--;
     ind__textf(t, "}\n");
 }
@@ -11892,7 +11953,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     v->grid[0] = rows->grid[0];
     v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
     v->takes_next = true;
-    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h->threads));
+    *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
@@ -11922,14 +11983,13 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
     return kp[1].part ? IND_OK : ind__failed(p->context);
 }
 
-/* Adds a first variant to kernel k that runs the next kernel, too, by so many threads. */
-static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h, int threads) {
+/* Adds a first variant to kernel k that runs the next kernel, too. */
+static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind_kernel_plan *kp = &p->kernel[rows->kernel];
     cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
     ind__variant v;
     bool able = false;
     if (kp->num_variants >= IND__MAX_VARIANTS) return IND_OK;
-    h->threads = threads;
     h->takes = true;
     ind_status status = cg__plan_handed(p, &next, h, &able);
     if (status || !able) return status;
@@ -11950,12 +12010,16 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     bool able = false;
     if (!cg__may_finish(p, k, &h)) return IND_OK;
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
-    const int threads = rows.variant.threads;
-    if (status || !able || ind_hint(h.rows) > cg__most_finished(p, threads)) return status;
-    const int64_t warp = cg__most_finished(p, 32);
-    if (cg__upper_bound(h.rows) > warp || threads == 32) status = cg__add_finish(p, &rows, &h, threads);
-    if (status || threads == 32 || ind_hint(h.rows) > warp) return status;
-    return cg__add_finish(p, &rows, &h, 32);
+    if (status || !able) return status;
+    const int64_t likely = ind_hint(h.rows);
+    const bool warp = likely <= 32 * IND__CG_MOST_LOOKS;
+    cg__handover few = h;
+    h.threads = rows.variant.threads, h.looks = 1;
+    few.threads = 32, few.looks = likely > 32 ? (int)((likely + 31) / 32) : 1;
+    if (!warp && likely > cg__most_finished(p, &h)) return IND_OK;
+    if (!warp || (h.threads > 32 && cg__upper_bound(h.rows) > cg__most_finished(p, &few)))
+        status = cg__add_finish(p, &rows, &h);
+    return status || !warp ? status : cg__add_finish(p, &rows, &few);
 }
 
 /* ------------------------------------------------------------------------------------------------- >>predict */
