@@ -3969,21 +3969,23 @@ static int cg__lanes_abreast(const ind__writer *w) {
    comes sooner (% of a copy on an H200: cross entropy of 1000 bf16 99 and 107, of 65536 93 and 95; sum of 1024 rows of
    4096 f32 5.73 us and 5.46), if a line's lanes ask for it together (sum of 128 bf16 came from 103 to 91). An element
    that is found by an index from memory is read again then, from the L2: of rows of which its sector is 2 % at the most
-   (of 128 f32, cross entropy came from 96 to 90). Not where results are written for what is read: rms_norm came from 97
-   to 92. */
+   (of 128 f32, cross entropy came from 96 to 90). Not where most of it is under way at once, so that nothing comes
+   later (256 rows), and not where results are written for what is read: rms_norm came from 97 to 92. */
 static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
-    const double bytes = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
+    const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
+    const double under_way = 800.0 * w->target->memory_bytes_per_ns;
     const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
     if (w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->across[i] || (w->varies[i] & all) != all)
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
+    if (row * (double)ind_hint(cg__p_numel(w)) < 2 * under_way) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->varies[k] & cg__r_mask(w) || bytes < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again && (w->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
     }
     return w->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
@@ -5417,11 +5419,19 @@ static bool cg__takes_rows(const ind__writer *w) {
 /* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
+    const char *r = w->domain.rrank == 1 ? "r0" : "r";
     cg__begin(w, "for (int k = 0; k < %d; k++)", w->handover->looks);
-    ind__textf(&w->code, "const %s r0 = from + k * %d + lane;\n", cg__int(w), w->handover->threads);
-    cg__begin(w, "if (r0 < %s)", cg__expr_string(w, cg__r_numel(w)));
-    w->var[w->domain.rank] = "r0";
+    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->handover->threads);
+    cg__begin(w, "if (%s < %s)", r, cg__expr_string(w, cg__r_numel(w)));
     return 2;
+}
+
+/* The variables of the row, of the place that a loop over it is at. */
+static void cg__name_place(ind__writer *w) {
+    if (w->domain.rrank == 1)
+        w->var[w->domain.rank] = "r0";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
 }
 
 /* Is it what others leave, or read beside that, without an index from memory? */
@@ -5439,6 +5449,7 @@ static void cg__emit_looks(ind__writer *w) {
                        cg__handed(w, i) < 0 ? cg__types[cg__memory_dtype(w, i)].memory : "unsigned long long", i,
                        looks);
     int scopes = cg__begin_looks(w);
+    cg__name_place(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_ahead(w, i)) continue;
         if (cg__handed(w, i) >= 0) {
@@ -5493,10 +5504,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
-    if (one_r)
-        w->var[w->domain.rank] = "r0";
-    else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    cg__name_place(w);
     return scopes;
 }
 

@@ -103,13 +103,18 @@ static void test_plan(ind_context *context, const char *graph, bool off, bool wa
     ind_graph_destroy(g);
 }
 
-/* Where the rows' launch can do no more: what is left is 8 bytes, a part of the rows, or rows are likely many. */
+/* Where the rows' launch can do no more: what is left is 8 bytes, a part of the rows, or met along two dimensions, or
+   rows are likely many. */
 static void test_refusals(ind_context *context) {
     test_plan(context, "graph g {\n  input x : f64[9, 300]\n  m = amax(x, dim=[1])\n  s = sum(m)\n  output s\n}\n",
               false, false);
     test_plan(context,
               "graph g {\n  input x : f32[9, 300]\n  m = amax(x, dim=[1])\n  p = slice(m, dim=0, start=1, end=8)\n"
               "  s = sum(p)\n  output s, m\n}\n",
+              false, false);
+    test_plan(context,
+              "graph g {\n  input x : f32[5, 7, 300]\n  input t : f32[7, 5]\n  m = amax(x, dim=[2])\n"
+              "  u = transpose(t, dim0=0, dim1=1)\n  v = mul(m, u)\n  s = sum(v)\n  output m, s\n}\n",
               false, false);
     test_plan(context,
               "graph g {\n  size B in [1, 100000] hint 5000\n  input x : f32[B, 300]\n  m = amax(x, dim=[1])\n"
