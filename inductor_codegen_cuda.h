@@ -5716,13 +5716,13 @@ static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
     return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
 }
 
-/* "place", ahead of such copies. */
-static void cg__declare_place(ind__writer *w, const char *turn) {
+/* "own", the place of the first, ahead of such copies. */
+static void cg__declare_own_place(ind__writer *w, const char *turn) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto place = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
+    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
 }
 
 /* The copies of the vectors at hand, of the row that w->var tells. */
@@ -5731,8 +5731,7 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
         if (!cg__is_staged(w, i)) continue;
         const char *from = cg__element_in_memory(w, i);
         if (cg__copied_by_policy(w, i))
-            ind__textf(&w->code, "ind_cp_async16_by(place + %s, &%s, evict_last);\n", cg__staged_offset(w, i, 16),
-                       from);
+            ind__textf(&w->code, "ind_cp_async16_by(own + %s, &%s, evict_last);\n", cg__staged_offset(w, i, 16), from);
         else
             ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), from);
     }
@@ -5838,7 +5837,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
     if (w->variant->shifted) cg__load_next_edges(w);
-    cg__declare_place(w, turn);
+    cg__declare_own_place(w, turn);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_copies(w, turn);
     while (scopes--) cg__end(w);
@@ -6229,7 +6228,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     if (!first) cg__emit_loads(w, cg__starts_here);
     cg__emit_states(w, s);
     const bool beside = s->stores && cg__copies_beside(w);
-    if (beside) cg__declare_place(w, "turn");
+    if (beside) cg__declare_own_place(w, "turn");
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_chunk(w, s);
     if (beside) cg__emit_copies_beside(w);
