@@ -10901,7 +10901,7 @@ static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
 
-/* ---- what leaves the L2 last */
+/* ---- what leaves the L2 last, as the kernel begins */
 
 /* Is what is read of a buffer copied in the background? */
 static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
