@@ -3958,6 +3958,13 @@ static bool cg__holds_across(const ind__writer *w);
 static int cg__looped_sweeps(ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
+#define IND__CG_MEMORY_NS 800 /* until memory answers */
+
+/* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
+static int64_t cg__bytes_under_way(const ind__writer *w) {
+    return (int64_t)w->target->memory_bytes_per_ns * IND__CG_MEMORY_NS;
+}
+
 /* Lanes of a reduction whose vectors are neighbours in memory. */
 static int cg__lanes_abreast(const ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -3974,13 +3981,12 @@ static int cg__lanes_abreast(const ind__writer *w) {
 static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
     const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const double under_way = 800.0 * w->target->memory_bytes_per_ns;
     const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
     if (w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->across[i] || (w->varies[i] & all) != all)
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
-    if (row * (double)ind_hint(cg__p_numel(w)) < 2 * under_way) return false;
+    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->varies[k] & cg__r_mask(w)) return false;
@@ -9925,7 +9931,7 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
     const cg__held_words words = cg__count_held(w);
     const ind__variant before = *w->variant;
     const bool several = cg__num_joins(w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = (int64_t)w->target->memory_bytes_per_ns * 800 / w->target->num_sms;
+    const int64_t under_way = cg__bytes_under_way(w) / w->target->num_sms;
     const bool across = several && weights && shifted;
     if ((!across || before.vector <= 4) &&
         cg__fits_block(w, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
@@ -12739,8 +12745,8 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
     ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
     ind__textf(t,
-               "\"index_bits\": %d, \"cluster\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ", v->index_bits,
-               v->cluster, v->spilled, v->crowded);
+               "\"index_bits\": %d, \"cluster\": %d, \"stays\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
+               v->index_bits, v->cluster, v->stays, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
     else

@@ -5042,8 +5042,8 @@ static int64_t rt__most_shared(const ind__variant *v) {
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
 /* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
-   declared ranges allow. Where several blocks shall wait beside one another, so must what they take together: left to
-   the driver, three blocks of 64 KiB found place for two (softmax of 65536 f32 on an H200: 91 and 96 % of a copy). */
+   declared ranges allow. Where several blocks shall wait beside one another, so must what they take together, which the
+   driver may not choose (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
 static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;

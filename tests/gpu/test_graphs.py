@@ -13,10 +13,10 @@ from conftest import ROOT, make
 # Forms of strategies: is this variant one?
 FORMS = {
     "a row in registers, few of them": lambda v: v["strategy"] == "row per block" and "64 registers a thread for" in v["why"],
-    "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and "others'" not in v["why"],
-    "staged rows of clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and "others'" not in v["why"],
-    "staged rows of a block each": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and "others'" in v["why"],
-    "staged rows of a cluster each": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and "others'" in v["why"],
+    "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and v["stays"],
+    "staged rows of clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and v["stays"],
+    "staged rows of a block each": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and not v["stays"],
+    "staged rows of a cluster each": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and not v["stays"],
     "staged rows of large clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 8,
     "shifted staged rows": lambda v: v["strategy"] == "staged rows" and v["shifted"],
     "rows that clusters walk along": lambda v: v["strategy"] == "looped rows" and v["cluster"] > 1,
