@@ -206,7 +206,9 @@ typedef struct ind_launch_desc {
    workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check.
    A call whose sizes or pointers are the first to select a variant of a kernel compiles and loads it (also while the
    stream is being captured): IND_LIBRARY, IND_COMPILE or IND_DEVICE say why it cannot; other launches go on as before.
- */
+   Captured by the caller right behind another launch of a module of the same context, its first kernel may begin before
+   that launch is done, and waits for it (sm_90 and later, drivers for CUDA 12.3 and later): the graph has a
+   programmatic edge there. ind_compile_desc.fusion.disable_dependent_launch forbids it. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
@@ -857,6 +859,7 @@ enum {
     IND__CUDA_STREAM_NON_BLOCKING_ = 1,
     IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
     IND__CUDA_CAPTURE_RELAXED = 2,
+    IND__CUDA_CAPTURE_ACTIVE = 1,
     IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
 };
 
@@ -878,12 +881,21 @@ typedef struct rt__cuda_launch_config {
     unsigned num_attributes;
 } rt__cuda_launch_config;
 
+/* CUgraphEdgeData: how a node of a graph waits for another; all 0: until that is done. */
+typedef struct rt__cuda_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} rt__cuda_edge;
+
 typedef struct rt__cuda_driver {
     void *library;
     int version;
     /* From CUDA 11.8 on, else NULL. */
     int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
                                              void **extra);
+    /* From CUDA 12.3 on, else NULL. What the next node of a stream that is being captured waits for: num nodes. */
+    int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
+                                                      void **graph, void *const **node, const rt__cuda_edge **edge,
+                                                      size_t *num);
 #define X(name, args) int(IND__RT_CUDA_CALL * name) args;
     IND__CUDA_DRIVER_SYMBOLS(X)
 #undef X
@@ -938,6 +950,12 @@ typedef struct rt__tuned {
     float first_us, us, least_us;
 } rt__tuned;
 
+/* A kernel in a graph that is being captured; no two captures of a process have one number. */
+typedef struct rt__recorded {
+    unsigned long long capture;
+    void *node;
+} rt__recorded;
+
 /* What a context keeps between modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
@@ -955,6 +973,7 @@ typedef struct rt__runtime {
     rt__tuned *tuned;
     uint32_t num_tuned, cap_tuned;
     bool pack_read;
+    rt__recorded recorded; /* the last kernel of ours that was captured */
     ind__text text, why_not;
 } rt__runtime;
 
@@ -1017,6 +1036,8 @@ static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
         memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
         void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
         memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
+        void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
+        memcpy(&r->driver.cuStreamGetCaptureInfo_v3, &info, sizeof info);
         r->driver.library = library;
     } else {
         rt__library_close(library);
@@ -1731,6 +1752,7 @@ typedef struct rt__exec_variant {
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
     bool aligned, dependent, takes_next;
+    bool reads_constants; /* as what stays as it is while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* dynamic shared memory, at most */
@@ -5062,6 +5084,7 @@ static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int6
 
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
+    const ind__lowered *program = m->desc.plan->schedule->program;
     out->first_arg = x->num_args;
     out->num_args = v->num_args;
     for (uint32_t i = 0; i < v->num_args; i++) {
@@ -5075,6 +5098,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
                              x->num_buffers);
+        if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->checked = true;
         if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
@@ -5537,40 +5561,76 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
    earlier drivers cannot have such launches. */
 #define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
 
+/* Is the stream being captured? last: the node that comes before, if there is one alone. */
+static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
+    int status = 0;
+    void *const *node = NULL;
+    const rt__cuda_edge *edge = NULL;
+    size_t num = 0;
+    *last = (rt__recorded){0};
+    if (!d->cuStreamGetCaptureInfo_v3 ||
+        d->cuStreamGetCaptureInfo_v3(stream, &status, &last->capture, NULL, &node, &edge, &num) ||
+        status != IND__CUDA_CAPTURE_ACTIVE)
+        return false;
+    if (num == 1 && !(edge && edge->type)) last->node = *node;
+    return true;
+}
+
+static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
+    rt__mutex_lock(&r->mutex);
+    const bool ours = last->node && last->capture == r->recorded.capture && last->node == r->recorded.node;
+    rt__mutex_unlock(&r->mutex);
+    return ours;
+}
+
+/* The node that the stream's capture now ends with is a kernel of ours. */
+static void rt__cuda_record(rt__runtime *r, void *stream) {
+    rt__recorded last;
+    if (!rt__cuda_captured(&r->driver, stream, &last)) return;
+    rt__mutex_lock(&r->mutex);
+    r->recorded = last;
+    rt__mutex_unlock(&r->mutex);
+}
+
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
-                                  void *stream, void **params, bool after_kernel) {
-    if (!after_kernel || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
+                                  void *stream, void **params, bool early) {
+    if (!early || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
         return d->cuLaunchKernel(v->function, grid[0], grid[1], grid[2], grid[4], 1, 1, grid[3], stream, params, NULL);
-    rt__cuda_launch_attribute early = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
+    rt__cuda_launch_attribute begins = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
     const rt__cuda_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
                                            .block = {grid[4], 1, 1},
                                            .shared = grid[3],
                                            .stream = stream,
-                                           .attribute = &early,
+                                           .attribute = &begins,
                                            .num_attributes = 1};
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* The first kernel, and one behind an opaque call, waits for all that the stream has before it: what others have put
-   there need not have waited for what came before it. */
+/* A kernel behind what others may have put on the stream, an opaque call too, waits for all of that: it need not have
+   waited for what came before it. Kernels of ours have, or began when that was done. Those of another module may write
+   what is a constant here. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
-    const rt__cuda_driver *d = &x->runtime->driver;
-    bool after_kernel = false;
+    rt__runtime *r = x->runtime;
+    rt__recorded last;
+    const bool captured = rt__cuda_captured(&r->driver, stream, &last);
+    bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
         if (x->step[i].call) {
             ind_status status = rt__run_call(n, &x->step[i], stream);
             if (status) return status;
-            after_kernel = false;
+            after_kernel = after_module = false;
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
         const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
-        int result = rt__cuda_launch_kernel(d, v, g, stream, &n->param[v->first_arg], after_kernel);
-        if (result) return rt__cuda_check(n->module->context, d, result, x->step[i].name);
+        const bool early = after_kernel || (after_module && !v->reads_constants);
+        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
+        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
         after_kernel = true;
     }
+    if (captured && after_kernel) rt__cuda_record(r, stream);
     return IND_OK;
 }
 

@@ -105,21 +105,29 @@ struct object {
 
 typedef std::function<result()> operation;
 
+/* Of a graph. early: it may begin before the node before it is done. */
+struct node {
+    operation run;
+    bool early;
+};
+
 struct graph : object {
-    std::vector<operation> nodes; /* in an order that respects their dependencies */
+    std::vector<node> nodes; /* in an order that respects their dependencies */
     using object::object;
 };
 
 struct graph_exec : object {
-    std::vector<operation> nodes;
+    std::vector<node> nodes;
     using object::object;
 };
 
 /* One capture in progress; several streams may have joined it. */
 struct capture {
-    std::vector<operation> nodes;
+    std::vector<node> nodes;
     int mode = 0;
     bool broken = false;
+    unsigned long long number = 0;
+    void *last = nullptr; /* handle of the last node, while the caller looks at it */
 };
 
 struct stream : object {
@@ -180,6 +188,7 @@ struct driver_state {
     context *primary = nullptr;
     int primary_references = 0;
     int captures = 0;
+    unsigned long long captured = 0; /* captures begun */
     fault_plan faults;
     unsigned long long stats[STAT_COUNT] = {};
     std::string last_error;
@@ -252,13 +261,13 @@ void flush() {
 constexpr size_t MAX_PENDING = 4096;
 
 /* Puts an operation into a stream, or into the graph that the stream is being captured to. */
-result issue(void *stream_handle, operation what) {
+result issue(void *stream_handle, operation what, bool early = false) {
     stream *s = live<stream>(stream_handle);
     if (s && s->recording) {
         if (s->recording->broken) {
             return STREAM_CAPTURE_INVALIDATED;
         }
-        s->recording->nodes.push_back(std::move(what));
+        s->recording->nodes.push_back({std::move(what), early});
         return SUCCESS;
     }
     state().pending.push_back(std::move(what));
@@ -287,7 +296,7 @@ enum needs {
     NEEDS_HEALTHY = 4 | NEEDS_CONTEXT, /* fails when an earlier kernel has failed */
     UNSAFE_IN_CAPTURE = 8, /* breaks any capture in progress in global mode, unless the thread's own mode is relaxed; of
                               cuModuleLoadData the manual does not say that it does, nor that it does not */
-    RELEASES = 16                      /* does its work even where it is made to fail */
+    RELEASES = 16          /* does its work even where it is made to fail */
 };
 
 int default_fault(const char *name) {
@@ -1082,6 +1091,7 @@ API cuStreamBeginCapture_v2(void *handle, int mode) {
     REQUIRE(mode >= 0 && mode <= 2, INVALID_VALUE);
     s->recording = std::make_shared<capture>();
     s->recording->mode = mode;
+    s->recording->number = ++state().captured;
     s->origin = true;
     state().captures += mode == 0;
     return SUCCESS;
@@ -1124,6 +1134,29 @@ API cuStreamIsCapturing(void *handle, int *status) {
     REQUIRE(status, INVALID_VALUE);
     stream *s = live<stream>(handle);
     *status = !s || !s->recording ? 0 : s->recording->broken ? 2 : 1;
+    return SUCCESS;
+}
+
+/* A node waits for the one before it, whichever stream that came from. */
+API cuStreamGetCaptureInfo_v3(void *handle, int *status, unsigned long long *number, void **, void *const **nodes,
+                              const void **edges, size_t *count) {
+    int found = cuStreamIsCapturing(handle, status);
+    REQUIRE(found == SUCCESS, found);
+    REQUIRE(*status == 1, SUCCESS);
+    capture &c = *live<stream>(handle)->recording;
+    c.last = (void *)(uintptr_t)c.nodes.size();
+    if (number) {
+        *number = c.number;
+    }
+    if (nodes) {
+        *nodes = &c.last;
+    }
+    if (edges) {
+        *edges = nullptr;
+    }
+    if (count) {
+        *count = !c.nodes.empty();
+    }
     return SUCCESS;
 }
 
@@ -1240,8 +1273,8 @@ API cuGraphLaunch(void *handle, void *stream_handle) {
     ENTER(NEEDS_HEALTHY);
     graph_exec *e = live<graph_exec>(handle);
     REQUIRE(e && good_stream(stream_handle), INVALID_HANDLE);
-    for (const operation &node : e->nodes) {
-        result status = issue(stream_handle, node);
+    for (const node &each : e->nodes) {
+        result status = issue(stream_handle, each.run, each.early);
         REQUIRE(status == SUCCESS, status);
     }
     return SUCCESS;
@@ -1265,22 +1298,23 @@ API cuGraphDestroy(void *handle) {
 
 /* Nodes run in the order they are added, and a dependency has been added before what depends on it. A node's handle is
  * its place, from 1. */
-API cuGraphAddChildGraphNode(void **node, void *handle, void *const *dependencies, size_t count, void *child_handle) {
+API cuGraphAddChildGraphNode(void **out, void *handle, void *const *dependencies, size_t count, void *child_handle) {
     ENTER(NEEDS_CONTEXT);
     graph *g = live<graph>(handle), *child = live<graph>(child_handle);
     REQUIRE(g && child && g != child, INVALID_HANDLE);
-    REQUIRE(node && (dependencies || !count), INVALID_VALUE);
+    REQUIRE(out && (dependencies || !count), INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {
         REQUIRE((uintptr_t)dependencies[i] && (uintptr_t)dependencies[i] <= g->nodes.size(), INVALID_VALUE);
     }
-    std::vector<operation> nodes = child->nodes;
-    g->nodes.push_back([nodes] {
-        for (const operation &each : nodes) {
-            each();
+    std::vector<node> nodes = child->nodes;
+    operation run = [nodes] {
+        for (const node &each : nodes) {
+            each.run();
         }
         return SUCCESS;
-    });
-    *node = (void *)(uintptr_t)g->nodes.size();
+    };
+    g->nodes.push_back({run, false});
+    *out = (void *)(uintptr_t)g->nodes.size();
     return SUCCESS;
 }
 
@@ -1293,6 +1327,28 @@ API cuGraphGetNodes(void *handle, void **nodes, size_t *count) {
         nodes[i] = (void *)(uintptr_t)(i < g->nodes.size() ? i + 1 : 0);
     }
     *count = nodes && *count < g->nodes.size() ? *count : g->nodes.size();
+    return SUCCESS;
+}
+
+/* CUgraphEdgeData of cuda.h; type 1: PROGRAMMATIC. */
+struct graph_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+};
+
+API cuGraphGetEdges_v2(void *handle, void **from, void **to, graph_edge *edges, size_t *count) {
+    ENTER(NEEDS_CONTEXT);
+    graph *g = live<graph>(handle);
+    REQUIRE(g, INVALID_HANDLE);
+    REQUIRE(count, INVALID_VALUE);
+    const size_t all = g->nodes.empty() ? 0 : g->nodes.size() - 1,
+                 n = from && to && edges && *count < all ? *count : all;
+    for (size_t i = 0; from && to && edges && i < n; i++) {
+        from[i] = (void *)(uintptr_t)(i + 1);
+        to[i] = (void *)(uintptr_t)(i + 2);
+        edges[i] = {};
+        edges[i].type = g->nodes[i + 1].early;
+    }
+    *count = n;
     return SUCCESS;
 }
 
@@ -1614,7 +1670,8 @@ result issue_kernel(const call &entry, void *handle, const dimensions &d, void *
     }
     std::shared_ptr<arguments> a = copy_arguments(f, sources.data());
     context *c = entry.here;
-    return issue(stream_handle, [=] { return run_kernel(c, handle, d, a, dependent); });
+    return issue(
+        stream_handle, [=] { return run_kernel(c, handle, d, a, dependent); }, dependent);
 }
 
 /* CUlaunchConfig of cuda.h. */

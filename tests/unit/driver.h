@@ -20,6 +20,7 @@
     X(cuStreamSynchronize, (void *stream))                                                                             \
     X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                               \
     X(cuStreamEndCapture, (void *stream, void **graph))                                                                \
+    X(cuGraphGetEdges_v2, (void *graph, void **from, void **to, void *edge, size_t *num))                              \
     X(cuGraphCreate, (void **graph, unsigned flags))                                                                   \
     X(cuGraphAddChildGraphNode, (void **node, void *graph, void *const *after, size_t num, void *child))               \
     X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                         \
