@@ -1002,11 +1002,11 @@ static rt__runtime *rt__runtime_of(ind_context *c) {
     return r;
 }
 
-/* Opens `name` and remembers it in the list of places tried. */
+/* Opens `name` and remembers it in the list of places tried, if there is one. */
 static void *rt__cuda_try_library(ind__text *tried, const char *folder, const char *name) {
     char path[512];
     int n = snprintf(path, sizeof path, "%s%s", folder, name);
-    ind__textf(tried, "%s%s", tried->size ? ", " : "", n < 0 || (size_t)n >= sizeof path ? name : path);
+    if (tried) ind__textf(tried, "%s%s", tried->size ? ", " : "", n < 0 || (size_t)n >= sizeof path ? name : path);
     return n < 0 || (size_t)n >= sizeof path ? NULL : rt__library_open(path);
 }
 
@@ -1058,8 +1058,12 @@ static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *pat
     return NULL;
 }
 
-/* The system's search path, then $CUDA_PATH, then the usual folders. */
-static void *rt__cuda_find_nvrtc(ind__text *tried, char *path, size_t size) {
+/* Where the user says, else the system's search path, then $CUDA_PATH, then the usual folders. path: where it was. */
+static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
+    if (given) {
+        snprintf(path, size, "%s", given);
+        return rt__cuda_try_library(tried, "", given);
+    }
     void *library = rt__cuda_try_folder(tried, "", path, size);
     const char *root = getenv("CUDA_PATH");
     char folder[300];
@@ -1070,26 +1074,23 @@ static void *rt__cuda_find_nvrtc(ind__text *tried, char *path, size_t size) {
     return library;
 }
 
+static const char *rt__cuda_load_nvrtc(void *library, rt__cuda_nvrtc *out) {
+    return rt__cuda_load_table(library, rt__cuda_nvrtc_table,
+                               sizeof rt__cuda_nvrtc_table / sizeof *rt__cuda_nvrtc_table, out);
+}
+
 static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (r->nvrtc.library) return IND_OK;
     const double start = ind__now_ms();
     ind__text tried = {.context = c};
-    const char *given = c->desc.cuda.nvrtc_path;
-    void *library;
-    if (given) {
-        library = rt__cuda_try_library(&tried, "", given);
-        snprintf(r->nvrtc.path, sizeof r->nvrtc.path, "%s", given);
-    } else {
-        library = rt__cuda_find_nvrtc(&tried, r->nvrtc.path, sizeof r->nvrtc.path);
-    }
+    void *library = rt__cuda_find_nvrtc(c->desc.cuda.nvrtc_path, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
     ind_status status = ind__text_status(&tried);
     if (!status && !library)
         status = ind__fail(c, IND_LIBRARY, "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack",
                            tried.data);
     const char *lacks = NULL;
     if (!status) {
-        lacks = rt__cuda_load_table(library, rt__cuda_nvrtc_table,
-                                    sizeof rt__cuda_nvrtc_table / sizeof *rt__cuda_nvrtc_table, &r->nvrtc);
+        lacks = rt__cuda_load_nvrtc(library, &r->nvrtc);
         if (lacks)
             status =
                 ind__fail(c, IND_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed", r->nvrtc.path, lacks);
@@ -1218,12 +1219,21 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     return false;
 }
 
+/* NVRTC, opened by a thread of its own. */
+typedef struct rt__cuda_warming {
+    const char *given;    /* by the user, or NULL */
+    rt__cuda_nvrtc nvrtc; /* library NULL: it was not found */
+} rt__cuda_warming;
+
 /* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
 static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
-    const rt__cuda_nvrtc *n = (const rt__cuda_nvrtc *)arg;
+    rt__cuda_warming *w = (rt__cuda_warming *)arg;
+    rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
+    n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
+    if (!n->library || rt__cuda_load_nvrtc(n->library, n)) return IND__RT_THREAD_END;
     if (!n->nvrtcCreateProgram(&program, source, "ind_warm", 0, NULL, NULL)) {
         (void)n->nvrtcCompileProgram(program, 1, options);
         (void)n->nvrtcDestroyProgram(&program);
@@ -1231,23 +1241,26 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     return IND__RT_THREAD_END;
 }
 
-/* The driver takes 200 ms to make its context, and NVRTC some 40 more for the first kernel of a process than for later
-   ones: both at the same time, where there may be a second thread. */
+/* The driver takes 200 ms to make its context; NVRTC 6 to be opened, and some 40 more for the first kernel of a process
+   than for later ones: both at the same time, where there may be a second thread. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
+    rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
     rt__thread thread;
     double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     const double driver_ms = ind__now_ms() - start;
     if (status) return status;
-    const ind_status nvrtc = rt__cuda_open_nvrtc(c, r);
-    const bool warming = !nvrtc && fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &r->nvrtc);
+    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
     status = rt__cuda_open_device(c, r);
     r->device_ms += driver_ms;
     start = ind__now_ms();
     if (warming) rt__thread_join(thread);
-    r->library_ms += ind__now_ms() - start;
-    return status ? status : nvrtc;
+    const double waited_ms = ind__now_ms() - start;
+    if (!status) status = rt__cuda_open_nvrtc(c, r);
+    r->library_ms += waited_ms;
+    if (w.nvrtc.library) rt__library_close(w.nvrtc.library); /* the other handle keeps it */
+    return status;
 }
 
 /* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
