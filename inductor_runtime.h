@@ -203,7 +203,8 @@ typedef struct ind_launch_desc {
     const int64_t *sizes_v;
 } ind_launch_desc;
 /* Enqueues the module on the stream and returns. After the first call with given sizes: no allocation (unless the
-   workspace must grow and is not the caller's), no lock, no string work. Index errors show up at ind_instance_check.
+   workspace must grow and is not the caller's), no lock (but where the stream is being captured), no string work. Index
+   errors show up at ind_instance_check.
    A call whose sizes or pointers are the first to select a variant of a kernel compiles and loads it (also while the
    stream is being captured): IND_LIBRARY, IND_COMPILE or IND_DEVICE say why it cannot; other launches go on as before.
    Captured by the caller right behind another launch of a module of the same context, its first kernel may begin before
