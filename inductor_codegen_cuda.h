@@ -3305,12 +3305,26 @@ static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, in
     return true;
 }
 
+#define IND__CG_MOST_FOUND 128 /* registers of the 255, beside what finds them */
+
+/* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
+   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
+ */
+static bool cg__finds_few(const ind__writer *w, int v, int n) {
+    int found = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__indirect_varies(w, cg__index_of(w, i), v))
+            found += (ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) + 3) / 4;
+    return found * n <= IND__CG_MOST_FOUND;
+}
+
 /* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
    once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
 static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
     int narrowest = 16, widest = 0;
+    if (!cg__finds_few(w, v, n)) return false;
     if (!tail && !cg__multiple(w, w->domain.extent[v], n, &guard)) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->vector[i] = 1;
@@ -3809,6 +3823,7 @@ static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned)
     }
     const int wide = cg__shifted_width(w);
     if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    if (!cg__finds_few(w, w->domain.rank - 1, wide)) return n;
     cg__set_shifted(w, wide, guard, aligned);
     return wide;
 }
@@ -9720,7 +9735,9 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
 static void cg__wish_warp_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) {
-        v->blocks_per_sm = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
+        v->blocks_per_sm = w->way == 0 ? cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS) : 1;
+        w->more_ways = !w->part && w->way == 0 && v->blocks_per_sm > 1;
+        if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
         return;
     }
     if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
