@@ -207,9 +207,10 @@ typedef struct ind_launch_desc {
    errors show up at ind_instance_check.
    A call whose sizes or pointers are the first to select a variant of a kernel compiles and loads it (also while the
    stream is being captured): IND_LIBRARY, IND_COMPILE or IND_DEVICE say why it cannot; other launches go on as before.
-   Captured by the caller right behind another launch of a module of the same context, its first kernel may begin before
-   that launch is done, and waits for it (sm_90 and later, drivers for CUDA 12.3 and later): the graph has a
-   programmatic edge there. ind_compile_desc.fusion.disable_dependent_launch forbids it. */
+   Captured by the caller right behind another launch of a module of the same context, the first of several kernels may
+   begin before that launch is done, and waits for it (sm_90 and later, drivers for CUDA 12.3 and later): the graph has
+   a programmatic edge there. Not if it reads constants that are not the module's own copies, as that launch may write
+   them. ind_compile_desc.fusion.disable_dependent_launch forbids it. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
@@ -5620,9 +5621,18 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
+/* Does a launch of another module surely not write what is read here as what stays as it is? */
+static bool rt__owns_constants(const ind_instance *n) {
+    const ind_module *m = n->module;
+    for (uint32_t i = 0; i < m->num_bindings; i++) {
+        const bool own = m->constant_block[i] && n->pointer[i] == m->constant[i];
+        if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
+    }
+    return true;
+}
+
 /* A kernel behind what others may have put on the stream, an opaque call too, waits for all of that: it need not have
-   waited for what came before it. Kernels of ours have, or began when that was done. Those of another module may write
-   what is a constant here. */
+   waited for what came before it. Kernels of ours have, or began when that was done. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     rt__runtime *r = x->runtime;
@@ -5639,7 +5649,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
         const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
         const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
-        const bool early = after_kernel || (after_module && !v->reads_constants);
+        const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
         after_kernel = true;

@@ -51,7 +51,7 @@ typedef struct way {
     ind_context *c;
     ind_module *m, *constant_m;
     ind_instance *n, *constant_n;
-    void *pointer[3];
+    void *pointer[3], *scale;
 } way;
 
 static bool make(way *w, bool dependent) {
@@ -61,10 +61,12 @@ static bool make(way *w, bool dependent) {
     ind_graph *g = ind_graph_parse(w->c, text, NULL);
     bool ok = g && !ind_compile(g, &desc, &w->m) && !ind_instance_create(w->m, NULL, &w->n) &&
               !ind_module_alloc(w->m, sizeof x, &w->pointer[0]) && !ind_module_alloc(w->m, sizeof y, &w->pointer[1]) &&
-              !ind_module_alloc(w->m, sizeof y, &w->pointer[2]) && !ind_module_upload(w->m, w->pointer[0], x, sizeof x);
+              !ind_module_alloc(w->m, sizeof y, &w->pointer[2]) && !ind_module_alloc(w->m, sizeof x, &w->scale) &&
+              !ind_module_upload(w->m, w->pointer[0], x, sizeof x);
     g = ok ? ind_graph_parse(w->c, constant_text, NULL) : NULL;
     ok = g && !ind_compile(g, &desc, &w->constant_m) &&
          !ind_module_constant(w->constant_m, "k", x, COLS * sizeof *x, IND_MEMORY_HOST) &&
+         !ind_module_upload(w->constant_m, w->scale, x, COLS * sizeof *x) &&
          !ind_instance_create(w->constant_m, NULL, &w->constant_n);
     CHECK(ok, "%s", ind_error(w->c));
     return ok;
@@ -114,15 +116,16 @@ static bool run_as_child(way *w) {
 
 /* ---- modules one after another */
 
-/* What a stream gets, a letter each: c the chain, k the module with a constant, both of w; o the chain of another
-   context; m a copy of the caller's. What one writes, the next one reads. */
+/* What a stream gets, a letter each: c the chain, k the module with a constant, both of w, p the same with the caller's
+   memory for it; o the chain of another context; m a copy of the caller's. What one writes, the next one reads. */
 static bool enqueue(const char *what, way *w, way *other, const driver *d, void *stream) {
     bool ok = true;
     for (int i = 0; what[i] && ok; i++) {
         const int from = i ? 1 + (i - 1) % 2 : 0, to = 1 + i % 2;
-        const ind_binding binding[] = {{"x", w->pointer[from]}, {"y", w->pointer[to]}};
-        const ind_launch_desc desc = {.stream = stream, .bindings = binding, .num_bindings = 2, .sizes = "N=70"};
-        ind_instance *n = what[i] == 'k' ? w->constant_n : what[i] == 'o' ? other->n : w->n;
+        const ind_binding binding[] = {{"x", w->pointer[from]}, {"y", w->pointer[to]}, {"k", w->scale}};
+        const ind_launch_desc desc = {
+            .stream = stream, .bindings = binding, .num_bindings = what[i] == 'p' ? 3 : 2, .sizes = "N=70"};
+        ind_instance *n = what[i] == 'k' || what[i] == 'p' ? w->constant_n : what[i] == 'o' ? other->n : w->n;
         if (what[i] == 'm')
             ok = !d->cuMemcpyDtoDAsync_v2((uintptr_t)w->pointer[to], (uintptr_t)w->pointer[from], sizeof x, stream);
         else
@@ -161,13 +164,13 @@ static int early_edges(const char *what, way *w, way *other, const driver *d, vo
 }
 
 /* All launches of a module but the first, and that one right behind another module of the same context, unless it reads
-   a constant, which the other one may write. */
+   a constant that the other one may write. */
 static void test_modules(way *w, way *other) {
     static const struct row {
         const char *what;
         int chains, constants, firsts;
-    } table[] = {{"cc", 2, 0, 1}, {"cmc", 2, 0, 0}, {"ck", 1, 1, 0}, {"kc", 1, 1, 1},
-                 {"co", 2, 0, 0}, {"oc", 2, 0, 0},  {"k", 0, 1, 0},  {"ckcmccocc", 7, 1, 3}};
+    } table[] = {{"cc", 2, 0, 1}, {"cmc", 2, 0, 0}, {"ck", 1, 1, 1}, {"kc", 1, 1, 1}, {"cp", 1, 1, 0},
+                 {"pc", 1, 1, 1}, {"co", 2, 0, 0},  {"oc", 2, 0, 0}, {"k", 0, 1, 0},  {"cpcmckcocc", 7, 2, 4}};
     const ind_plan *p = w->m->desc.plan;
     driver d;
     void *stream = NULL;
@@ -186,6 +189,7 @@ static void test_modules(way *w, way *other) {
 
 static void free_way(way *w) {
     for (int i = 0; i < 3 && w->m; i++) ind_module_free(w->m, w->pointer[i]);
+    if (w->m) ind_module_free(w->m, w->scale);
     ind_context_destroy(w->c);
 }
 
