@@ -952,16 +952,18 @@ typedef struct rt__tuned {
     float first_us, us, least_us;
 } rt__tuned;
 
-/* A kernel in a graph that is being captured; no two captures of a process have one number. */
+/* The last kernel of ours in a graph that is being captured; no two captures of a process have one number. */
 typedef struct rt__recorded {
     unsigned long long capture;
     void *node;
 } rt__recorded;
 
+#define IND__RT_CAPTURES 8 /* at once; of more, some launches wait that need not */
+
 /* What a context keeps between modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
-    rt__mutex mutex; /* guards what is below, but for the tables of functions once they are loaded */
+    rt__mutex mutex; /* guards what is below, down to the next, but for the tables of functions once they are loaded */
     rt__cuda_driver driver;
     rt__cuda_nvrtc nvrtc;
     bool device_open, primary;
@@ -975,8 +977,10 @@ typedef struct rt__runtime {
     rt__tuned *tuned;
     uint32_t num_tuned, cap_tuned;
     bool pack_read;
-    rt__recorded recorded; /* the last kernel of ours that was captured */
     ind__text text, why_not;
+    rt__mutex recording; /* guards what is below; taken by launches, so nothing else is done with it */
+    rt__recorded recorded[IND__RT_CAPTURES];
+    uint32_t next_recorded;
 } rt__runtime;
 
 static void rt__runtime_destroy(ind_context *c);
@@ -989,12 +993,12 @@ static rt__runtime *rt__runtime_of(ind_context *c) {
     int threads = c->desc.num_threads;
     if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
     r->text.context = r->why_not.context = c;
-    bool ok = rt__mutex_init(&r->mutex);
-    if (ok && !rt__pool_init(&r->pool, threads)) {
-        rt__mutex_destroy(&r->mutex);
-        ok = false;
-    }
-    if (!ok) {
+    int made = rt__mutex_init(&r->mutex);
+    made += made == 1 && rt__mutex_init(&r->recording);
+    made += made == 2 && rt__pool_init(&r->pool, threads);
+    if (made < 3) {
+        if (made > 1) rt__mutex_destroy(&r->recording);
+        if (made > 0) rt__mutex_destroy(&r->mutex);
         ind__free(c, r);
         ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
         return NULL;
@@ -1261,8 +1265,7 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
     r->library_ms += waited_ms;
-    if (w.nvrtc.library) rt__library_close(w.nvrtc.library); /* the other handle keeps it */
-    return status;
+    return status; /* what the thread has opened stays so: rt__runtime_destroy */
 }
 
 /* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
@@ -1734,6 +1737,7 @@ static void rt__runtime_destroy(ind_context *c) {
     rt__cuda_release_device(r);
     /* The libraries stay loaded: neither gives back its static memory, so that opening them again and again would leak.
      */
+    rt__mutex_destroy(&r->recording);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->text);
     ind__text_free(&r->why_not);
@@ -5587,24 +5591,29 @@ static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__record
         d->cuStreamGetCaptureInfo_v3(stream, &status, &last->capture, NULL, &node, &edge, &num) ||
         status != IND__CUDA_CAPTURE_ACTIVE)
         return false;
-    if (num == 1 && !(edge && edge->type)) last->node = *node;
+    if (num == 1 && !(edge && (edge->type || edge->from_port))) last->node = *node;
     return true;
 }
 
 static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
-    rt__mutex_lock(&r->mutex);
-    const bool ours = last->node && last->capture == r->recorded.capture && last->node == r->recorded.node;
-    rt__mutex_unlock(&r->mutex);
+    bool ours = false;
+    rt__mutex_lock(&r->recording);
+    for (int i = 0; i < IND__RT_CAPTURES; i++)
+        ours |= last->node && last->capture == r->recorded[i].capture && last->node == r->recorded[i].node;
+    rt__mutex_unlock(&r->recording);
     return ours;
 }
 
 /* The node that the stream's capture now ends with is a kernel of ours. */
 static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
+    uint32_t at = 0;
     if (!rt__cuda_captured(&r->driver, stream, &last)) return;
-    rt__mutex_lock(&r->mutex);
-    r->recorded = last;
-    rt__mutex_unlock(&r->mutex);
+    rt__mutex_lock(&r->recording);
+    while (at < IND__RT_CAPTURES && r->recorded[at].capture != last.capture) at++;
+    if (at == IND__RT_CAPTURES) at = r->next_recorded++ % IND__RT_CAPTURES;
+    r->recorded[at] = last;
+    rt__mutex_unlock(&r->recording);
 }
 
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
