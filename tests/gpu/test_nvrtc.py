@@ -185,6 +185,19 @@ def networks(pool, model_folder, tmp_path_factory):
     return {(arch, dtype): start(arch, dtype) for arch in ARCHES for dtype in texts}
 
 
+# More elements found by indices than a thread has registers for; 64-bit sums of rows that lanes hold between boundaries.
+ONCE_SPILLED = [
+    f"graph grid_{dtype} {{\n  input x : {dtype}[2, 3, 5, 4]\n  input g : {dtype}[2, 3, 3, 2]\n"
+    + "".join(f"  y{i} = grid_sampler_2d(x, g, 2, {i // 2}, {'false' if i % 2 else 'true'})\n" for i in range(6))
+    + "  output " + ", ".join(f"y{i}" for i in range(6)) + "\n}\n" for dtype in ("f16", "f64")
+] + ["graph rows {\n  size B in [1, 4096] hint 4096\n  size S in [1, 4096] hint 1000\n  input x : i32[B, S]\n  c = sum(x, [1])\n  output c\n}\n"]
+
+
+def test_what_once_spilled(tmp_path):
+    make(PROGRAM)
+    check(ONCE_SPILLED, "sm_90a", tmp_path)
+
+
 @pytest.mark.parametrize("arch", ARCHES)
 def test_cases(cases, arch):
     cases[arch].result()
