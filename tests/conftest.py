@@ -35,6 +35,15 @@ def make(target):
     return ROOT / target
 
 
+def pytest_configure(config):
+    """On a machine with several GPUs the processes that run tests take them in turn."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    gpus = os.environ.get("CUDA_VISIBLE_DEVICES") or ",".join(sorted(p.name[6:] for p in pathlib.Path("/dev").glob("nvidia[0-9]*")))
+    if worker and gpus and os.environ.get("IND_TEST_DEVICE") == "cuda":
+        gpus = gpus.split(",")
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus[int(worker.removeprefix("gw")) % len(gpus)]
+
+
 def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".c" and file_path.name.startswith("test_"):
         return CFile.from_parent(parent, path=file_path)
