@@ -472,32 +472,25 @@ typedef struct ind__writer {
       "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
       "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
       "}\n") \
-    X(LOAD_ACROSS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BOUNDARY),                                                       \
-      "// N neighbours from p on, wherever that is, out of the vectors between boundaries around them. Reads no more than N\n" \
-      "// elements behind them.\n" \
-      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p) {\n" \
-      "    const int M = sizeof(T) * N < 16 ? N : 16 / sizeof(T), W = M * sizeof(T) / 4, ALL = N / M * W;\n" \
-      "    const int before = ind_behind<M>(p), bytes = before * (int)sizeof(T);\n" \
+    X(LOAD_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                         \
+      "// N neighbours from p on, wherever that is, out of pieces of 8 bytes between boundaries. behind: elements from a\n" \
+      "// boundary of N to p. Reads no more than N elements behind them.\n" \
+      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n" \
+      "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n" \
+      "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n" \
       "    union {\n" \
-      "        ind_vec<T, M> part[N / M + 1];\n" \
+      "        ind_vec<T, M> part[ALL / W + 1];\n" \
       "        ind_vec<T, N> made;\n" \
       "        unsigned word[ALL + W];\n" \
       "    } x;\n" \
       "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i <= N / M; i++) x.part[i] = ind_load<M>(p - before + i * M);\n" \
+      "    for (int i = 0; i <= ALL / W; i++) x.part[i] = ind_load<M>(p - before + i * M);\n" \
       "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i + 2 < ALL + W && W > 2; i++) {\n" \
-      "        const unsigned here = x.word[i], there = x.word[i + 2];\n" \
-      "        x.word[i] = bytes & 8 ? there : here;\n" \
-      "    }\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i + 1 < ALL + W && W > 1; i++) {\n" \
-      "        const unsigned here = x.word[i], there = x.word[i + 1];\n" \
-      "        x.word[i] = bytes & 4 ? there : here;\n" \
-      "    }\n" \
+      "    for (int i = 0; i + 1 < ALL + W && W > 1; i++)\n" \
+      "        x.word[i] = __funnelshift_rc(x.word[i], x.word[i + 1], bytes / 4 * 32);\n" \
       "    _Pragma(\"unroll\")\n" \
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
-      "        x.word[i] = (unsigned)(((unsigned long long)x.word[i + 1] << 32 | x.word[i]) >> bytes % 4 * 8);\n" \
+      "        x.word[i] = __funnelshift_r(x.word[i], x.word[i + 1], bytes % 4 * 8);\n" \
       "    return x.made;\n" \
       "}\n") \
     X(LOAD_WORDS, IND__CG_NEEDS(IND__CG_VEC),                                                                          \
@@ -3754,33 +3747,25 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
 #define IND__CG_SHARED_ROW 8192
 /* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
 #define IND__CG_UNCONDITIONAL_VECTORS 64
-/* Loads across boundaries start late, as only the last sweep needs what all rows share: where they are as many as the
-   others, a row must have several rounds of a warp for them to overlap. */
-#define IND__CG_ACROSS_VECTORS 128
 
-/* Loads of the row that lie across boundaries if the leader's are vectors, and (0) accesses that share its boundaries.
- */
-static int cg__count_shifts(const ind__writer *w, int n, bool across) {
-    int num = 0;
+/* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
+static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && (!across || cg__inst(w, i)->op == IND_LOOP_LOAD))
-            num += cg__same_shift(w, i, w->leader, n) != across;
-    return num;
+        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->leader, n))
+            return true;
+    return false;
 }
 
 /* Do vectors of n elements from boundary to boundary pay? Of 4 bytes and more, warps read whole lines of memory
-   element by element, too: beside loads across boundaries, which are two each, that is faster as long as a thread's
+   element by element, too: beside loads across boundaries, which are three each, that is faster as long as a thread's
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
-    const int across = cg__count_shifts(w, n, true), same = cg__count_shifts(w, n, false);
     if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
-    if (!across) return true;
+    if (!cg__loads_across(w, n)) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
     const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
-    if (wide && known && longest <= IND__CG_SHARED_ROW) return false;
-    return length < IND__CG_JOINED_VECTORS * (int64_t)n || 2 * across <= same ||
-           length >= IND__CG_ACROSS_VECTORS * (int64_t)n;
+    return !(wide && known && longest <= IND__CG_SHARED_ROW);
 }
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
@@ -4011,6 +3996,17 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     return w->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
+/* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
+static const char *cg__behind(ind__writer *w, uint32_t i) {
+    const int n = w->vector[i];
+    const ind_expr start = cg__row_start(w, i);
+    if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
+    const char *from = cg__expr_string(w, start);
+    if (cg__start_known(w, i)) return cg__string(w, "(int)((%s) & %d) + head", from, n - 1);
+    cg__use(w, IND__CG_BOUNDARY);
+    return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
+}
+
 /* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
    thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
    262147 f32 spilled for these). */
@@ -4021,12 +4017,9 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
                : past         ? IND__CG_LOAD_PAST
                               : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    return cg__string(w, "ind_load%s<%d>(&%s)",
-                      words          ? "_words"
-                      : w->across[i] ? "_across"
-                      : past         ? "_past"
-                                     : "",
-                      w->vector[i], element);
+    if (w->across[i] && !words)
+        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->vector[i], element, cg__behind(w, i));
+    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->vector[i], element);
 }
 
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
@@ -5347,18 +5340,22 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
 
 /* ---- one sweep */
 
+/* Does a loop along the row join a chunk before the next one? */
+static bool cg__joins_chunks(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
+    return false;
+}
+
 /* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way; where a
    chunk is joined before the next one, as that takes a while, 64 (cross entropy of 65536 bf16: 79 and 87 % of a copy).
  */
 static int cg__unroll_steps(const ind__writer *w) {
-    int bytes = 0, steps = 8, under_way = 32;
+    int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__inst(w, i)->op == IND_LOOP_REDUCE &&
-            cg__two_step(cg__inst(w, i)))
-            under_way = 64;
+    const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
     while (steps > 2 && steps * bytes > under_way) steps /= 2;
     return steps;
 }
@@ -6237,12 +6234,28 @@ static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
 }
 
+/* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
+   from memory, but does not wait for it: what that index finds is read when the results are (cross entropy of 160001
+   f32: 84 and 98 % of a copy). */
+static void cg__need_ahead(ind__writer *w, const cg__sweep *s) {
+    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) {
+        cg__need_all(w);
+        return;
+    }
+    cg__need_sweep(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] && !(w->varies[i] & ~cg__p_mask(w)) &&
+            w->stage[i] <= s->stage && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
+            cg__need(w, i);
+    cg__close_needed(w);
+}
+
 static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     const bool first = cg__loads_come_first(w, s);
     cg__emit_shared_loads(w);
     cg__need_sweep(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
-    cg__need_all(w);
+    cg__need_ahead(w, s);
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);
     cg__need_sweep(w, s);
@@ -9584,9 +9597,11 @@ static int cg__reducing_registers(const ind__writer *w) {
 
 #define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
 
-/* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried. */
+/* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
+   it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
+    if (2 * v->threads > IND__CG_FULL_THREADS && !w->part && cg__looped_sweeps(w) == 1) return false;
     const int many = cg__shifted_blocks(w, cg__least_registers(w)),
               some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
     const int bounded = many > some ? 2 : 1; /* ways */
@@ -9747,12 +9762,24 @@ static void cg__wish_warp_blocks(ind__writer *w) {
     cg__why(w, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
 }
 
+/* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
+   register, a thread has up to 64: so that several blocks fit on a multiprocessor, each with its whole row on the way
+   (cross entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of a copy with 32 a thread, 103, 104, 102 with 40 to 64;
+   sum of 10007: 99 and 108, H200). */
+static int cg__least_threads(ind__writer *w, int64_t longest) {
+    const ind__variant *v = w->variant;
+    const int threads = cg__pow2_at_least(longest / 32, 64, 512);
+    if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
+    const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
+    return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
+}
+
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     ind__variant *v = w->variant;
     double words = cg__kept_words(w);
     if (longest > 65536 || cg__likely_row(w) * 8 < longest) return false;
-    for (int threads = cg__pow2_at_least(longest / 32, 64, 512); threads <= 1024; threads *= 2) {
+    for (int threads = cg__least_threads(w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         int64_t per_vector = cg__choose_pieces(w, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
@@ -9931,6 +9958,36 @@ static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blo
            cg__staged_bytes(w) >= least;
 }
 
+/* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
+static bool cg__reads_late(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w)))
+            return w->variant->shifted;
+    return false;
+}
+
+/* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
+   (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
+static bool cg__l1_holds(const ind__writer *w, double bytes) {
+    return bytes <=
+           (double)w->target->shared_per_sm + (28 << 10) - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
+}
+
+/* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
+   64 registers each, so that others work while one waits for a join and then for its weights, as long as the L1 has a
+   third of the memory for these; or three blocks, and a quarter. % of a copy on an H200, in registers or in two blocks
+   of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
+   93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
+   98. */
+static bool cg__fit_late(ind__writer *w, int64_t longest) {
+    const int64_t room = w->target->shared_per_sm;
+    const bool several = cg__num_joins(w) > 1;
+    if (!several && w->variant->vector <= 4) return false;
+    if (longest <= 128 * 64 && cg__fits_block(w, longest, 128, 8, 0)) return true;
+    if (cg__fits_block(w, longest, 256, 4, 0) && 4 * cg__staged_bytes(w) <= room * 2 / 3) return true;
+    return several && cg__fits_block(w, longest, 256, 3, 0) && 3 * cg__staged_bytes(w) <= room * 3 / 4;
+}
+
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
    joins or stores, others' rows are on their way, and registers wait for nothing. The hardware gives the next row to
    whoever is done first, where blocks that stay have some of them one more to do than others (4096 rows on 132
@@ -9941,18 +9998,21 @@ static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blo
    97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97;
    layer_norm of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152
    bf16, whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
-   From boundary to boundary weights are read where they are used: rms_norm of 12289 and 32771 bf16 70, 86 and 98, 96,
-   of 12289 f32 84 and 99; of two joins only if they need not be put together of narrow elements (layer_norm of 8195 and
-   12289 f32 57, 89 and 86, 90; of 16411 bf16 89 and 79). */
+   From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
+   12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
+   and 96, of 24593 96 and 85). */
 static bool cg__fit_row(ind__writer *w, int64_t longest) {
+    const bool late = cg__reads_late(w);
     const cg__held_words words = cg__count_held(w);
     const ind__variant before = *w->variant;
     const bool several = cg__num_joins(w) > 1, weights = words.common > 0, shifted = before.shifted;
     const int64_t under_way = cg__bytes_under_way(w) / w->target->num_sms;
     const bool across = several && weights && shifted;
+    if (late && cg__fit_late(w, longest)) return true;
     if ((!across || before.vector <= 4) &&
         cg__fits_block(w, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
         (several && weights ? cg__staged_bytes(w) <= w->target->shared_per_sm / 3
+         : late             ? longest > 1024 * 32 || cg__l1_holds(w, words.common * 4 * (double)longest)
                             : several || shifted || cg__holds(w, words.common)))
         return true;
     if (!across && cg__fits_block(w, longest, 256, 3, 2 * under_way / 3)) return true;
@@ -9969,16 +10029,19 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
    rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
    rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
-   longer in larger ones. Without weights one block is as fast there, 65537 to 262147.) Where more than 8 blocks would
-   wait for one another, and registers can hold a row, one row is there and one in shared memory, in half the blocks:
-   softmax of 262147 f32 86 and 90 % of a copy. */
+   longer in larger ones; of narrow elements, in clusters of 2, less than one alone: layer_norm of 32003, 36007 and
+   40009 bf16 85, 75, 84 and 87, 87, 87 % of a copy; of one join 2 to 4 % less than one in clusters of 4, and as much
+   longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
+   as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
+   one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
 static bool cg__fit_staged(ind__writer *w, int64_t longest) {
     const cg__held_words words = cg__count_held(w);
     const bool several = cg__num_joins(w) > 1;
     if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
     const ind__variant one = *w->variant;
     if (words.common > 0) {
-        const bool turns = one.shifted && one.cluster == 2 && several;
+        const bool turns =
+            one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
         if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
             return true;
         *w->variant = one;
@@ -10083,12 +10146,14 @@ static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
 
 /* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
    memory beside others: shorter ones are as fast there (of 8192, 99 to 100 % of a copy in registers), and of longer
-   ones blocks have not the registers to be many. The ways to do without come behind those that differ in what is held.
- */
+   ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
+   threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
+   without come behind those that differ in what is held. */
 static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
     const int way = w->way;
-    const bool found =
-        (longest > 512 * 16 && cg__choose_row_staged(w, longest, false)) || cg__choose_row_shared(w, longest);
+    const bool late = w->variant->vector > 4 && cg__num_joins(w) > 1 && cg__reads_late(w);
+    const bool waits = longest > (late ? 128 * 32 + 2 * w->variant->vector : 512 * 16);
+    const bool found = (waits && cg__choose_row_staged(w, longest, false)) || cg__choose_row_shared(w, longest);
     w->way = way;
     return found;
 }
@@ -10159,13 +10224,37 @@ static int cg__looped_cluster(const ind__writer *w) {
     return n;
 }
 
+/* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
+   way, as 32-bit values, and the rest (bf16 56, f32 40). */
+static double cg__walker_registers(const ind__writer *w) {
+    return IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
+}
+
+/* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn. */
+static double cg__places_taken(const ind__writer *w, double rows, int threads) {
+    const double blocks = floor(IND__CG_SM_REGISTERS / (cg__walker_registers(w) * threads));
+    const double turns = rows / (blocks * w->target->num_sms);
+    return turns / ceil(turns);
+}
+
+/* The most threads of a block that walks along a row. Of one sweep that joins chunk after chunk, more and smaller
+   blocks wait less for their last steps and joins (cross entropy with 512 and 256 threads, % of a copy on an H200:
+   36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many places are idle in the last
+   turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85; 838 of 80021 f32 90 and 80). */
+static int cg__most_walkers(ind__writer *w, int64_t rows) {
+    if (rows < 2 * w->target->num_sms) return 1024;
+    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return 512;
+    return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
+}
+
+/* Where a block walks along each row: threads that have four steps of it or more. */
 static void cg__choose_row_looped(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t length = cg__likely_row(w), rows = ind_hint(cg__p_numel(w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, rows < 2 * w->target->num_sms ? 1024 : 512);
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(w, rows));
     if (cg__knows_at_launch(w)) cg__fit_walkers(w);
     if (rows < w->target->num_sms)
         cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");

@@ -403,6 +403,9 @@ IND_EMULATION_FN unsigned __funnelshift_l(unsigned low, unsigned high, unsigned 
 IND_EMULATION_FN unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
     return (unsigned)(((unsigned long long)high << 32 | low) >> (shift & 31u));
 }
+IND_EMULATION_FN unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((unsigned long long)high << 32 | low) >> (shift < 32u ? shift : 32u));
+}
 IND_EMULATION_FN int __mulhi(int a, int b) {
     return (int)((long long)a * b >> 32);
 }

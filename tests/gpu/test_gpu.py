@@ -104,7 +104,10 @@ GRAPHS = {
   input z : f32[B, 50001]
   input u : f32[50001]
   k = layer_norm(z, u, u, normalized_shape=[50001])
-  output s, n, m, k
+  input p : f32[B, 20011]
+  input q : f32[20011]
+  o = layer_norm(p, q, q, normalized_shape=[20011])
+  output s, n, m, k, o
 }""",
     "rows_of_their_own": """graph rows_of_their_own {
   size B in [1, 4096] hint 2048
