@@ -6234,19 +6234,20 @@ static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
 }
 
+/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. */
+static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
+    const bool row = !((w->varies[user] | w->varies[used]) & ~cg__p_mask(w)), there = w->known[used] || w->value[used];
+    if (row && !there && (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used])) w->needed[user] = 0;
+}
+
 /* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
    from memory, but does not wait for it: what that index finds is read when the results are (cross entropy of 160001
-   f32: 84 and 98 % of a copy). */
-static void cg__need_ahead(ind__writer *w, const cg__sweep *s) {
-    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) {
-        cg__need_all(w);
-        return;
-    }
-    cg__need_sweep(w, s);
+   f32: 84 and 98 % of a copy, H200); but for what the sweep itself uses. */
+static void cg__need_ahead(ind__writer *w) {
+    cg__need_all(w);
+    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] && !(w->varies[i] & ~cg__p_mask(w)) &&
-            w->stage[i] <= s->stage && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
-            cg__need(w, i);
+        if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
     cg__close_needed(w);
 }
 
@@ -6255,7 +6256,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_shared_loads(w);
     cg__need_sweep(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
-    cg__need_ahead(w, s);
+    cg__need_ahead(w);
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);
     cg__need_sweep(w, s);
