@@ -1,0 +1,81 @@
+"""Rows of odd lengths that a block keeps in registers or in shared memory, or walks along: weights that lie otherwise between
+boundaries than the rows, of the rows' width or wider; pointers that lie at no boundary."""
+
+import numpy as np
+import pytest
+
+from emulation import IND_STAGE_CUDA, IND_STAGE_PLAN, emulated, from_bf16, near, normed, to_bf16
+
+ROWS = 5
+NORM = """graph norm {
+  size B in [1, 4096] hint 4000
+  input x : bf16[B, LONG]
+  input w : WIDTH[LONG]
+  input b : WIDTH[LONG]
+  n = layer_norm(x, w, b, normalized_shape=[LONG])
+  output n
+}
+"""
+LOSS = """graph loss {
+  size B in [1, 100000] hint HINT
+  input x : bf16[B, LONG]
+  input t : i64[B]
+  y = cross_entropy(x, t, reduction="none")
+  output y
+}
+"""
+
+
+@pytest.fixture
+def library(device, monkeypatch):
+    found = emulated(device, monkeypatch)
+    yield found
+    found.c.ind_context_destroy(found.context)
+
+
+def behind(a, elements):
+    """The same numbers, so many elements behind a boundary of 64 bytes."""
+    room = np.empty(a.size + 64, a.dtype)
+    start = -room.ctypes.data // a.itemsize % (64 // a.itemsize) + elements
+    place = room[start : start + a.size].reshape(a.shape)
+    place[...] = a
+    return place
+
+
+# In the registers of 32 lanes, of 128 threads, and in shared memory beside seven, three and two others.
+@pytest.mark.parametrize("long, form", [(1009, "row per warp"), (4099, "row per block"), (5003, "staged rows"), (9001, "staged rows"), (20011, "staged rows")])
+@pytest.mark.parametrize("width", ["bf16", "f32"])
+def test_weights_between_boundaries(library, long, form, width):
+    module = library.compile(NORM.replace("LONG", str(long)).replace("WIDTH", width), "norm")
+    plan, cuda = (library.c.ind_module_text(module, stage).decode() for stage in (IND_STAGE_PLAN, IND_STAGE_CUDA))
+    assert f"    {form}" in plan and "from boundary to boundary" in plan and "ind_load_across<8>(&" in cuda, plan
+    random = np.random.default_rng(long)
+    x = to_bf16(1 + 2 * random.standard_normal((ROWS, long)))
+    w, b = ((to_bf16 if width == "bf16" else np.float32)(random.standard_normal(long)) for _ in range(2))
+    v, c = ((from_bf16(a) if width == "bf16" else a).astype(np.float64) for a in (w, b))
+    want = normed(from_bf16(x)) * v + c
+    for places in ((0, 0, 0, 0), (3, 1, 2, 5), (1, 0, 7, 1)):
+        x, w, b, n = (behind(a, elements) for a, elements in zip((x, w, b, np.empty_like(x)), places))
+        assert library.run(module, {"x": x, "w": w, "b": b, "n": n}, {"B": ROWS}) == 0, library.error()
+        assert (np.abs(from_bf16(n) - want) <= np.abs(want) * 2**-7.5 + 1e-4).all(), places
+    library.c.ind_module_destroy(module)
+
+
+# In the registers of 256 threads, of 288, and by a walk of 256 or, where these would leave many places idle, of 512.
+@pytest.mark.parametrize(
+    "long, hint, form, threads", [(10007, 13412, "row per block", 256), (18013, 7451, "row per block", 288), (36007, 3727, "looped rows", 256), (200003, 671, "looped rows", 512)]
+)
+def test_rows_that_are_only_reduced(library, long, hint, form, threads):
+    module = library.compile(LOSS.replace("LONG", str(long)).replace("HINT", str(hint)), "loss")
+    plan, cuda = (library.c.ind_module_text(module, stage).decode() for stage in (IND_STAGE_PLAN, IND_STAGE_CUDA))
+    assert f"    {form}" in plan and f"__launch_bounds__({threads}," in cuda, plan
+    random = np.random.default_rng(long)
+    x, t = to_bf16(3 * random.standard_normal((ROWS, long))), random.integers(0, long, ROWS)
+    t[-1] = long - 1
+    v, y = from_bf16(x).astype(np.float64), np.empty(ROWS, np.uint16)
+    want = np.log(np.exp(v).sum(-1)) - v[np.arange(ROWS), t]
+    assert library.run(module, {"x": x, "t": t, "y": y}, {"B": ROWS}) == 0, library.error()
+    assert near(y, want)
+    t[2] = long
+    assert library.run(module, {"x": x, "t": t, "y": y}, {"B": ROWS}) != 0 and f"index {long} is outside" in library.error()
+    library.c.ind_module_destroy(module)
