@@ -486,8 +486,10 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n" \
       "    for (int i = 0; i <= ALL / W; i++) x.part[i] = ind_load<M>(p - before + i * M);\n" \
       "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i + 1 < ALL + W && W > 1; i++)\n" \
-      "        x.word[i] = __funnelshift_rc(x.word[i], x.word[i + 1], bytes / 4 * 32);\n" \
+      "    for (int i = 0; i + 1 < ALL + W && W > 1; i++) {\n" \
+      "        const unsigned here = x.word[i], there = x.word[i + 1];\n" \
+      "        x.word[i] = sizeof(T) < 4 ? __funnelshift_rc(here, there, bytes / 4 * 32) : bytes & 4 ? there : here;\n" \
+      "    }\n" \
       "    _Pragma(\"unroll\")\n" \
       "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
       "        x.word[i] = __funnelshift_r(x.word[i], x.word[i + 1], bytes % 4 * 8);\n" \
@@ -10226,22 +10228,25 @@ static int cg__looped_cluster(const ind__writer *w) {
 }
 
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
-   way, as 32-bit values, and the rest (bf16 56, f32 40). */
+   way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    return IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
+    const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
+    return w->handover && registers < 48 ? 48 : registers;
 }
 
-/* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn. */
+/* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
+   have one at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
     const double blocks = floor(IND__CG_SM_REGISTERS / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
-    return turns / ceil(turns);
+    return turns > 1 ? turns / ceil(turns) : 1;
 }
 
 /* The most threads of a block that walks along a row. Of one sweep that joins chunk after chunk, more and smaller
    blocks wait less for their last steps and joins (cross entropy with 512 and 256 threads, % of a copy on an H200:
    36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many places are idle in the last
-   turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85; 838 of 80021 f32 90 and 80). */
+   turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
+   which all have a place at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     if (rows < 2 * w->target->num_sms) return 1024;
     if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return 512;
