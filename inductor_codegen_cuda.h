@@ -3828,7 +3828,7 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
 }
 
 #define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
-#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what two vectors are put together in */
+#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what pieces are put together in */
 
 /* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
    wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
@@ -6236,10 +6236,12 @@ static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
 }
 
-/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. */
+/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
+   index nothing uses is done ahead all the same: no result asks for it. */
 static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
     const bool row = !((w->varies[user] | w->varies[used]) & ~cg__p_mask(w)), there = w->known[used] || w->value[used];
-    if (row && !there && (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used])) w->needed[user] = 0;
+    if (!row || there || cg__is_root(w, user)) return;
+    if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
 
 /* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
@@ -6250,6 +6252,8 @@ static void cg__need_ahead(ind__writer *w) {
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed);
     cg__close_needed(w);
 }
 
@@ -10579,9 +10583,9 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
 }
 
 /* A row of at most `longest` elements in the registers of a block: of up to so many lines a thread that the fewest
-   threads idle; false: it is too long. Of what 512 threads have more than half as many lines of,
-   1024 threads are as fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168
-   instructions, 61 and 32 registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
+   threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
+   fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
+   registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
 static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
     ind__variant *v = w->variant;
     const bool any = cg__scans_only(w); /* number of threads; else powers of two */

@@ -24,6 +24,19 @@ LOSS = """graph loss {
   output y
 }
 """
+# Of what is the same wherever the index points, only the check of the index is left.
+CHECKED = """graph checked {
+  size B in [1, 100000] hint 4000
+  input x : f32[B, 50003]
+  input s : f32[B, 1]
+  input i : i64[B, 1]
+  e = expand(s, size=[B, 7])
+  c = gather(e, dim=1, index=i)
+  l = logsumexp(x, dim=[1], keepdim=true)
+  y = add(l, c)
+  output y
+}
+"""
 
 
 @pytest.fixture
@@ -78,4 +91,17 @@ def test_rows_that_are_only_reduced(library, long, hint, form, threads):
     assert near(y, want)
     t[2] = long
     assert library.run(module, {"x": x, "t": t, "y": y}, {"B": ROWS}) != 0 and f"index {long} is outside" in library.error()
+    library.c.ind_module_destroy(module)
+
+
+def test_a_walk_checks_what_it_does_not_use(library):
+    module = library.compile(CHECKED, "checked")
+    assert "    looped rows" in library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
+    random = np.random.default_rng(1)
+    x, s = (random.standard_normal((ROWS, n)).astype(np.float32) for n in (50003, 1))
+    i, y = random.integers(0, 7, (ROWS, 1)), np.empty((ROWS, 1), np.float32)
+    assert library.run(module, {"x": x, "s": s, "i": i, "y": y}, {"B": ROWS}) == 0, library.error()
+    assert np.abs(y - np.log(np.exp(x.astype(np.float64)).sum(1, keepdims=True)) - s).max() < 1e-5
+    i[3] = 7
+    assert library.run(module, {"x": x, "s": s, "i": i, "y": y}, {"B": ROWS}) != 0 and "index 7 is outside" in library.error()
     library.c.ind_module_destroy(module)
