@@ -3876,7 +3876,7 @@ static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
-    while (v->stays && v->once && n > v->resident) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
+    while (v->stays && v->once && n > v->resident && n > v->vector) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
     return n > v->vector ? n : v->vector;
 }
 
@@ -6293,16 +6293,17 @@ static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* What is stored once per row is written by its first thread, after all sweeps; where others may read it still, once
-   all are there. */
+/* What is stored once per row is written by its first thread, after all sweeps, and what they have found is checked;
+   where others may read it still, once all are there. */
 static void cg__emit_row_stores(ind__writer *w) {
     bool any = false, over = false;
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || (w->varies[i] & cg__r_mask(w))) continue;
+        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
+        if (!cg__is_root(w, i) || w->known[i] || (w->varies[i] & cg__r_mask(w))) continue;
         cg__need(w, i);
         any = true;
-        over = over || cg__stores_over(w, i);
+        over = over || (store && cg__stores_over(w, i));
     }
     if (!any) return;
     cg__close_needed(w);
@@ -9855,8 +9856,8 @@ static void cg__share_row(ind__writer *w, int64_t longest) {
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
-/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor; false: there
-   is none. */
+/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
+   each edge of a row; false: there is none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = w->variant;
     int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
@@ -9866,7 +9867,7 @@ static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int
     v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
         cg__share_row(w, longest);
-        if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room) return true;
+        if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2) return true;
     }
     return false;
 }

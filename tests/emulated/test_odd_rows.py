@@ -37,6 +37,33 @@ CHECKED = """graph checked {
   output y
 }
 """
+# An index that is found by the row itself, and of which nothing but the check is left.
+FOUND = """graph found {
+  size B in [1, 100000] hint 4000
+  input x : f32[B, LONG]
+  input s : f32[B, 1]
+  i = argmax(x, dim=1, keepdim=true)
+  e = expand(s, size=[B, 7])
+  c = gather(e, dim=1, index=i)
+  y = add(c, s)
+  output y
+}
+"""
+# What is stored first has one byte: lines of it have more elements than 128 threads.
+MASKED = """graph masked {
+  size B in [1, 100000] hint 4000
+  input n : i64[B, 1]
+  input x : bf16[B, 5003]
+  input w : bf16[5003]
+  input b : bf16[5003]
+  p = arange(end=5003)
+  m = lt(n, p)
+  z = where(m, x, 0.0)
+  q = layer_norm(z, w, b, normalized_shape=[5003])
+  output m
+  output q
+}
+"""
 
 
 @pytest.fixture
@@ -104,4 +131,31 @@ def test_a_walk_checks_what_it_does_not_use(library):
     assert np.abs(y - np.log(np.exp(x.astype(np.float64)).sum(1, keepdims=True)) - s).max() < 1e-5
     i[3] = 7
     assert library.run(module, {"x": x, "s": s, "i": i, "y": y}, {"B": ROWS}) != 0 and "index 7 is outside" in library.error()
+    library.c.ind_module_destroy(module)
+
+
+@pytest.mark.parametrize("long", [700, 5003, 50003])
+def test_what_a_row_finds_is_checked(library, long):
+    module = library.compile(FOUND.replace("LONG", str(long)), "found")
+    random = np.random.default_rng(1)
+    x, s, y = np.zeros((ROWS, long), np.float32), random.standard_normal((ROWS, 1)).astype(np.float32), np.empty((ROWS, 1), np.float32)
+    x[:, 6] = 1
+    assert library.run(module, {"x": x, "s": s, "y": y}, {"B": ROWS}) == 0, library.error()
+    assert (y == 2 * s).all()
+    x[3, 134] = 2
+    assert library.run(module, {"x": x, "s": s, "y": y}, {"B": ROWS}) != 0 and "index 134 is outside" in library.error()
+    library.c.ind_module_destroy(module)
+
+
+def test_a_lane_for_each_edge(library):
+    rows, module = 64, library.compile(MASKED, "masked")
+    random = np.random.default_rng(1)
+    n = random.integers(0, 5003, (rows, 1))
+    x = to_bf16(1 + 2 * random.standard_normal((rows, 5003)))
+    w, b = (to_bf16(random.standard_normal(5003)) for _ in range(2))
+    m, q = np.empty(x.shape, bool), np.empty_like(x)
+    assert library.run(module, {"n": n, "x": x, "w": w, "b": b, "m": m, "q": q}, {"B": rows}) == 0, library.error()
+    kept = n < np.arange(5003)
+    want = normed(np.where(kept, from_bf16(x), 0).astype(np.float64)) * from_bf16(w) + from_bf16(b)
+    assert (m == kept).all() and (np.abs(from_bf16(q) - want) <= np.abs(want) * 2**-7.5 + 1e-4).all()
     library.c.ind_module_destroy(module)
