@@ -3046,7 +3046,8 @@ static int cg__last_stage(const ind__writer *w) {
     int last = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool ends = cg__inst(w, i)->op == IND_LOOP_REDUCE || cg__is_sort(w, i);
-        int s = cg__stores_per_element(w, i) ? w->stage[i] : ends ? w->stage[i] - 1 : 0;
+        const bool checks = w->only_check[i] == IND__CG_CHECK_REDUCED;
+        int s = checks || cg__stores_per_element(w, i) ? w->stage[i] : ends ? w->stage[i] - 1 : 0;
         last = s > last ? s : last;
     }
     return last;
@@ -3073,12 +3074,12 @@ static void cg__analyse(ind__writer *w) {
         w->varies[i] &= cg__p_mask(w);
         if (w->stage[i] < 254) w->stage[i]++;
     }
+    cg__find_only_checks(w);
     if (ind__body_scan(w->body)) {
         cg__find_levels(w);
         w->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
-    cg__find_only_checks(w);
     if (w->domain.rrank) cg__find_rooted(w);
 }
 

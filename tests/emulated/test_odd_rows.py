@@ -49,6 +49,21 @@ FOUND = """graph found {
   output y
 }
 """
+# One for each element, of a result that needs no reduction but for the check.
+EACH = """graph each {
+  size B in [1, 100000] hint 4000
+  input x : f32[B, LONG]
+  input s : f32[B, 1]
+  i = argmax(x, dim=1, keepdim=true)
+  a = arange(end=LONG)
+  k = eq(a, 3)
+  j = where(k, i, 0)
+  e = expand(s, size=[B, 7])
+  c = gather(e, dim=1, index=j)
+  y = add(c, s)
+  output y
+}
+"""
 # What is stored first has one byte: lines of it have more elements than 128 threads.
 MASKED = """graph masked {
   size B in [1, 100000] hint 4000
@@ -135,10 +150,12 @@ def test_a_walk_checks_what_it_does_not_use(library):
 
 
 @pytest.mark.parametrize("long", [700, 5003, 50003])
-def test_what_a_row_finds_is_checked(library, long):
-    module = library.compile(FOUND.replace("LONG", str(long)), "found")
+@pytest.mark.parametrize("graph", [FOUND, EACH])
+def test_what_a_row_finds_is_checked(library, graph, long):
+    module = library.compile(graph.replace("LONG", str(long)), "found")
     random = np.random.default_rng(1)
-    x, s, y = np.zeros((ROWS, long), np.float32), random.standard_normal((ROWS, 1)).astype(np.float32), np.empty((ROWS, 1), np.float32)
+    x, s = np.zeros((ROWS, long), np.float32), random.standard_normal((ROWS, 1)).astype(np.float32)
+    y = np.empty((ROWS, 1 if graph == FOUND else long), np.float32)
     x[:, 6] = 1
     assert library.run(module, {"x": x, "s": s, "y": y}, {"B": ROWS}) == 0, library.error()
     assert (y == 2 * s).all()
