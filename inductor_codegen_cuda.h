@@ -1020,6 +1020,17 @@ typedef struct ind__writer {
       "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
       "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
       "}\n")                                                                                                           \
+    X(RECIPROCAL_OF_SUM, 0,                                                                                            \
+      "// 1 / x of 1 <= x < 2^126: the unit's and a step of Newton's, without a division's branches for other x; NaN of 0.\n"\
+      "static IND_INLINE float ind_reciprocal_of_sum(float x) {\n"                                                     \
+      "#ifndef IND_EMULATION\n"                                                                                        \
+      "    float y;\n"                                                                                                 \
+      "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"                                              \
+      "    return fmaf(y, fmaf(-x, y, 1.0f), y);\n"                                                                    \
+      "#else\n"                                                                                                        \
+      "    return 1.0f / x;\n"                                                                                         \
+      "#endif\n"                                                                                                       \
+      "}\n")                                                                                                           \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW),                                                       \
       "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
       "template <typename T> struct ind_softmax {\n"                                                                   \
@@ -2745,7 +2756,7 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
 }
 
 /* That sum is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no overflow, one more
-   rounding, a tenth of the instructions. */
+   rounding, a tenth of the instructions, and no division, which alone takes NVRTC 3 ms. */
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
@@ -2755,9 +2766,10 @@ static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
 static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     cg__declare(w, i);
     cg__value(w, cg__inst(w, i)->arg[0]);
-    ind__textf(&w->code, " * (1.0f / ");
+    ind__textf(&w->code, " * ind_reciprocal_of_sum(");
     cg__value(w, cg__inst(w, i)->arg[1]);
     ind__textf(&w->code, ");\n");
+    cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
 }
 
 /* Writes one instruction as a line of its own. What it needs must have been written before. */
@@ -9598,13 +9610,39 @@ static int cg__looped_sweeps(ind__writer *w) {
     return n;
 }
 
-/* Registers for a thread's part of a row that is reduced and nothing else: what it loads and the rest of a kernel, in
-   the units of 8 that they are given out in. */
-static int cg__reducing_registers(const ind__writer *w) {
-    return (cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+#define IND__CG_FEW_ELEMENTS 16   /* of a row, a thread */
+#define IND__CG_FEW_THREADS  256  /* that may have so few */
+
+/* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
+   time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
+   more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
+   32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). With more than 256
+   threads it takes longer (of 8192 100 and 93); so do rows that are gathered (embedding and layer_norm 95 and 93).
+   Rows of f32 have as many words with 8. */
+static bool cg__may_have_few(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->part && !w->kernel->run &&
+           cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
+static bool cg__has_few(ind__writer *w) {
+    return cg__may_have_few(w) && w->variant->per_thread <= IND__CG_FEW_ELEMENTS &&
+           w->variant->threads <= IND__CG_FEW_THREADS;
+}
+
+/* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
+   what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
+static int cg__wished_registers(ind__writer *w, bool reduces) {
+    const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
+    if (!reduces && !cg__has_few(w)) return 64;
+    return ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+}
+
+/* Blocks that a multiprocessor has registers for; its quarters give them to whole warps. */
+static int cg__blocks_of(const ind__writer *w, int registers) {
+    return IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4 / (w->variant->threads / 32);
+}
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
@@ -9624,23 +9662,24 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
 
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
    others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
-   and more of them where the row is only reduced and so may take less. Whether that is enough shows in the build.
-   A row that is only reduced is not worth holding where it takes all those threads: a loop reads it once, too, and
-   does not wait. Of fewer than 256 threads several blocks fit whatever registers they take,
-   which is enough where rows are not gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200).
- */
+   and more of them where the row is only reduced, or a thread has few elements of it, and so may take less. Whether
+   that is enough shows in the build. A row that is only reduced is not worth holding where its block would be alone: a
+   loop reads it once, too, and does not wait (cross entropy of 40000 bf16 74 and 92 % of a copy, of 36008, two blocks,
+   101 and 94). Of fewer than 256 threads several blocks fit whatever registers they take, which is enough where rows
+   are not gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) return cg__wish_shifted_blocks(w);
     const bool reduces = cg__looped_sweeps(w) == 1;
-    if (reduces && v->threads == IND__CG_FULL_THREADS && !w->kernel->run) return false;
-    if (w->part || w->kernel->run || (v->threads < 256 && !cg__gathers_rows(w))) return true;
+    const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    if (reduces && !w->kernel->run && cg__blocks_of(w, least) < 2) return false;
+    const bool fits = v->threads < 256 && !cg__gathers_rows(w) && (reduces || least >= 64);
+    if (w->part || w->kernel->run || fits) return true;
     const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
-    const int least = reduces ? cg__reducing_registers(w) : 64, fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
     w->more_ways = w->way < (may ? fewest + 1 : 1);
-    if (few) v->blocks_per_sm = IND__CG_SM_REGISTERS / (v->threads * registers);
+    if (few) v->blocks_per_sm = cg__blocks_of(w, registers);
     if (few)
         cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
                 v->blocks_per_sm);
@@ -9774,11 +9813,15 @@ static void cg__wish_warp_blocks(ind__writer *w) {
 /* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
    register, a thread has up to 64: so that several blocks fit on a multiprocessor, each with its whole row on the way
    (cross entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of a copy with 32 a thread, 103, 104, 102 with 40 to 64;
-   sum of 10007: 99 and 108, H200). Rows of whole vectors, which do without where 512 threads are not reached, are taken
-   to be like those: cross entropy of 10000 was at 84 with 32 a thread, and has not been measured since. */
+   sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200); rows of whole vectors do without where 512
+   threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__has_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const int threads = cg__pow2_at_least(longest / 32, 64, 512);
+    if (cg__may_have_few(w)) {
+        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, IND__CG_FEW_ELEMENTS / v->vector);
+        if (few >= 64 && few <= IND__CG_FEW_THREADS) return few;
+    }
     if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
     return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
