@@ -968,7 +968,10 @@ typedef struct rt__runtime {
     rt__cuda_nvrtc nvrtc;
     bool device_open, primary;
     int device;
-    void *cuda_context;
+    void *cuda_context;  /* not before rt__cuda_retained, if it is ours to make */
+    rt__thread retainer; /* makes it, if `retaining` */
+    bool retaining;
+    int retained; /* a CUresult */
     char device_name[128];
     ind_target target;
     double device_ms, library_ms; /* that opening them took, until a module has reported it */
@@ -1159,10 +1162,7 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     if (ordinal < 0 || ordinal >= count)
         return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
                          ordinal, count);
-    ind_status status = IND__CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
-    if (!status) status = IND__CUDA_CALL(c, r, cuDevicePrimaryCtxRetain, (&r->cuda_context, r->device));
-    r->primary = !status;
-    return status;
+    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
 }
 
 static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
@@ -1195,12 +1195,51 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     return IND_OK;
 }
 
+/* ---- the primary context: what a device has is known before it is made, and kernels are compiled without it, so that
+   they are while the driver makes it (100 ms of 230 on an H200) */
+
+static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
+    rt__runtime *r = (rt__runtime *)arg;
+    r->retained = r->driver.cuDevicePrimaryCtxRetain(&r->cuda_context, r->device);
+    return IND__RT_THREAD_END;
+}
+
+static void rt__cuda_join_retainer(rt__runtime *r) {
+    if (!r->retaining) return;
+    const double start = ind__now_ms();
+    rt__thread_join(r->retainer);
+    r->retaining = false;
+    r->primary = !r->retained;
+    r->device_ms += ind__now_ms() - start;
+}
+
 static void rt__cuda_release_device(rt__runtime *r) {
+    rt__cuda_join_retainer(r);
     if (r->primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->device);
     r->primary = r->device_open = false;
     r->cuda_context = NULL;
 }
 
+/* The context is there from here on, or the device is not open. */
+static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
+    if (!r->retaining) return IND_OK;
+    rt__cuda_join_retainer(r);
+    const ind_status status = rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    if (status) rt__cuda_release_device(r);
+    return status;
+}
+
+/* Begins to make the context, unless the user has given one. */
+static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
+    if (r->cuda_context) return IND_OK;
+    r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
+    if (r->retaining) return IND_OK;
+    (void)rt__cuda_retain(r);
+    r->primary = !r->retained;
+    return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+}
+
+/* The driver, and what is known of its device; what needs the context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
     const double start = ind__now_ms();
@@ -1209,6 +1248,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (!status)
         status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
     if (!status) status = rt__cuda_query_target(c, r);
+    if (!status) status = rt__cuda_begin_retaining(c, r);
     if (status)
         rt__cuda_release_device(r);
     else
@@ -1285,6 +1325,7 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
     if (!r) return IND_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__cuda_open_all(c, r);
+    if (!status && wanted == IND_DEVICE_AUTO) status = rt__cuda_retained(c, r); /* or it is the host's */
     if (!status && target) *target = r->target;
     r->why_not.size = 0;
     if (status) ind__textf(&r->why_not, "%s", ind_error(c));
@@ -1302,7 +1343,13 @@ ind_status ind_device_open(ind_context *c, ind_device device) {
     if (!c) return IND_INVALID_ARGUMENT;
     ind_device got;
     ind_target target;
-    return ind__device_resolve(c, device, &got, &target);
+    ind_status status = ind__device_resolve(c, device, &got, &target);
+    if (status || got == IND_DEVICE_HOST) return status;
+    rt__runtime *r = rt__runtime_of(c);
+    rt__mutex_lock(&r->mutex);
+    status = rt__cuda_retained(c, r);
+    rt__mutex_unlock(&r->mutex);
+    return status;
 }
 
 const char *ind_device_text(ind_context *c) {
@@ -1725,7 +1772,8 @@ static void rt__runtime_destroy(ind_context *c) {
     rt__runtime *r = (rt__runtime *)c->runtime;
     if (!r) return;
     rt__pool_destroy(&r->pool);
-    bool inside = r->device_open && !r->driver.cuCtxPushCurrent_v2(r->cuda_context);
+    rt__cuda_join_retainer(r);
+    bool inside = r->cuda_context && !r->driver.cuCtxPushCurrent_v2(r->cuda_context);
     for (uint32_t i = 0; i < r->num_entries; i++) {
         if (r->entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->entry[i]->module);
         ind__free(c, r->entry[i]->cubin);
@@ -2236,8 +2284,11 @@ static void rt__module_free(ind__owned *owned) {
     ind__executable *x = m->executable;
     if (x) {
         while (x->instances) ind_instance_destroy(x->instances);
-        bool inside = m->desc.device == IND_DEVICE_CUDA && x->runtime->device_open && !rt__cuda_enter(c, x->runtime);
-        for (uint32_t i = 0; m->constant_block && i < m->num_bindings; i++) {
+        const uint32_t blocks = m->constant_block ? m->num_bindings : 0;
+        bool owns = false;
+        for (uint32_t i = 0; i < blocks; i++) owns |= m->constant_block[i] != NULL;
+        bool inside = owns && m->desc.device == IND_DEVICE_CUDA && !rt__cuda_enter(c, x->runtime);
+        for (uint32_t i = 0; i < blocks; i++) {
             if (!m->constant_block[i]) continue;
             if (m->desc.device == IND_DEVICE_HOST)
                 ind__free(c, m->constant_block[i]);
@@ -5468,6 +5519,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    if (!status) status = rt__cuda_retained(c, r);
     rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;

@@ -133,6 +133,33 @@ static void every_call(const emulation *failing, const emulation *cuda, const ch
     CHECK(at < 1000 && failed > 3, "%s: %d of %d calls fail", name, failed, at);
 }
 
+/* The driver makes no context: who asks for the device hears of it, from whatever needs it first, and may ask again; who does not
+ * gets the host device. */
+static void context_fails(const emulation *cuda) {
+    static const char spec[] = "cuDevicePrimaryCtxRetain:1+:999", call[] = "cuDevicePrimaryCtxRetain";
+    for (int k = 0; k < 3; k++) {
+        check_heap heap = {0};
+        ind_context *ctx;
+        ind_module *m;
+        ind_device device = k < 2 ? IND_DEVICE_CUDA : IND_DEVICE_AUTO;
+        ind_context_desc desc = {.allocator = {check_alloc, check_free, &heap}, .device = device, .num_threads = 2};
+        desc.cuda.library_path = CUDA_LIBRARY;
+        desc.cuda.nvrtc_path = NVRTC_LIBRARY;
+        ind_status status = ind_context_create(&desc, &ctx);
+        CHECK(!status, "no context");
+        if (status) return;
+        cuda->fail(spec);
+        status = k == 0 ? ind_compile(build(ctx), NULL, &m) : ind_device_open(ctx, device);
+        const char *text = k == 2 ? ind_device_text(ctx) : ind_error(ctx);
+        CHECK(status == (k == 2 ? IND_OK : IND_DEVICE) && strstr(text, call), "%d: %s, %s", k, ind_status_text(status), text);
+        cuda->fail("");
+        CHECK(!ind_device_open(ctx, IND_DEVICE_CUDA), "%d: a second time: %s", k, ind_error(ctx));
+        CHECK(!ind_compile(build(ctx), NULL, &m), "%d: %s", k, ind_error(ctx));
+        ind_context_destroy(ctx);
+        CHECK(!heap.live, "%ld blocks of host memory leak", heap.live);
+    }
+}
+
 int main(void) {
     emulation cuda, nvrtc;
     float want[RESULTS], again[RESULTS];
@@ -144,6 +171,7 @@ int main(void) {
     for (int i = 0; i < 160; i++) table[i] = (float)(i * 7 % 13) / 13;
     for (int i = 0; i < 128; i++) w[i] = (float)(i * 5 % 17) / 17 - 0.4f;
     CHECK(!job(&heap, want, again, &cuda) && !memcmp(want, again, sizeof want), "runs, and replays the same");
+    context_fails(&cuda);
     every_call(&cuda, &cuda, "driver", want);
     every_call(&nvrtc, &cuda, "NVRTC", want);
     remove(PACK);
