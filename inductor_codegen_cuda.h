@@ -3883,13 +3883,13 @@ static int cg__num_joins(const ind__writer *w);
    bytes are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at
    boundaries of vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86).
    Where what all rows use is held as they lie, rows that lie equally are worked on one after another; of no more places
-   than there are blocks, or clusters, each meets two of them at the most. Of one join, smaller ones than lines gain
-   nothing: rms_norm of 262147 f32 83 at boundaries of vectors, 78 of 32 bytes. */
+   than there are blocks, or clusters, each meets two of them at the most (rms_norm, at boundaries of vectors and those:
+   131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
-    while (v->stays && v->once && n > v->resident && n > v->vector) n = cg__num_joins(w) > 1 ? n / 2 : v->vector;
+    while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
 }
 
@@ -5951,11 +5951,14 @@ static void cg__end_turn(ind__writer *w) {
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
    registers leaves its place to the next one; else that one takes the place of the row before, or if there is but one
    place, follows when this row is done. (A row of its own, for most blocks. But as there is a loop, what all rows use
-   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) */
+   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) Shared memory lies to
+   lines as global memory does: where it began 16 bytes behind one, behind other variables, twice as many sectors were
+   read from the L2 as rows have (ncu; rms_norm of 131072, 200000, 262144 bf16 88, 86, 89 % of a copy, and 92, 93, 95;
+   of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
-    ind__textf(&w->code, "extern __shared__ uint4 staged[];\n");
+    ind__textf(&w->code, "extern __shared__ __align__(%d) uint4 staged[];\n", IND__CG_LINE_BYTES);
     if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
     } else {
@@ -9890,7 +9893,8 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int states = cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->threads / 32 + v->cluster;
-    return (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
+    return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
 /* Elements of a row for each thread of the cluster. */
