@@ -107,7 +107,25 @@ GRAPHS = {
   input p : f32[B, 20011]
   input q : f32[20011]
   o = layer_norm(p, q, q, normalized_shape=[20011])
-  output s, n, m, k, o
+  input g : bf16[B, 131101]
+  input h : bf16[131101]
+  j = rms_norm(g, h, normalized_shape=[131101], eps=1e-6)
+  output s, n, m, k, o, j
+}""",
+    "rows_of_few_elements": """graph rows_of_few_elements {
+  size B in [1, 4096] hint 2048
+  input x : bf16[B, 2560]
+  input w : bf16[2560]
+  input y : f16[B, 3000]
+  input z : f16[B, 3000]
+  input v : bf16[B, 40000]
+  n = layer_norm(x, w, w, normalized_shape=[2560])
+  a = add(y, z)
+  s = softmax(a, dim=-1)
+  i = argmax(x, dim=1, keepdim=true)
+  f = mul(x, i)
+  l = logsumexp(v, dim=[1])
+  output n, s, a, f, l
 }""",
     "rows_of_their_own": """graph rows_of_their_own {
   size B in [1, 4096] hint 2048
@@ -483,7 +501,7 @@ SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
-         "tiles_odd": ["B=301"], "runs": ["B=333"]}
+         "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}

@@ -13,6 +13,8 @@ from conftest import ROOT, make
 # Forms of strategies: is this variant one?
 FORMS = {
     "a row in registers, few of them": lambda v: v["strategy"] == "row per block" and "64 registers a thread for" in v["why"],
+    "few elements a thread, in warps that are no power of two": lambda v: v["strategy"] == "row per block" and v["per_thread"] == 16 and v["threads"] in (96, 160, 192, 224)
+    and "registers a thread for" in v["why"],
     "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and v["stays"],
     "staged rows of clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and v["stays"],
     "staged rows of a block each": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and not v["stays"],
