@@ -35,7 +35,8 @@ extern "C" {
    /usr/local/cuda/lib64/libnvrtc.so.13" or "host (no driver library: tried libcuda.so.1, libcuda.so)". Never NULL. */
 IND_API const char *ind_device_text(ind_context *context);
 
-/* Opens the device (driver, NVRTC) now instead of at the first compile. IND_LIBRARY names every place looked at. */
+/* Opens the device (driver, its context, NVRTC) now instead of at the first compile, beside which the driver makes its
+   context where the CUDA device is asked for. IND_LIBRARY names every place looked at. */
 IND_API ind_status ind_device_open(ind_context *context, ind_device device);
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
@@ -124,8 +125,8 @@ typedef struct ind_module_stats {
     int num_from_pack; /* of these, found in the kernel pack or in memory */
     int num_late;      /* of the texts, those of variants that a launch was the first to need */
     double lower_ms, schedule_ms, emit_ms, compile_ms, load_ms; /* wall clock of the stages */
-    /* Opening the driver with its context, and NVRTC: of the first module that needs them in a context, else 0. Part of
-       none of the stages. */
+    /* Waiting for the driver with its context, and for NVRTC: of the first module that needs them in a context, else 0.
+       Part of none of the stages. */
     double device_ms, library_ms;
     double late_ms; /* that launches took to build these variants; part of none of the stages either */
 } ind_module_stats;
