@@ -20741,6 +20741,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     if (!status) status = ind__compile_plan(&k);
     if (!status) status = ind__compile_module(&k);
 
+    if (status) ind__device_settle(k.context);
     ind__compile_end(&k);
     ind__graph_leave(graph, before);
     *module = k.module;

@@ -9639,12 +9639,20 @@ static bool cg__has_few(ind__writer *w) {
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return 64;
-    return ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+    const int wished = ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+    return reduces || wished < 64 ? wished : 64;
 }
 
-/* Blocks that a multiprocessor has registers for; its quarters give them to whole warps. */
+/* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    return IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4 / (w->variant->threads / 32);
+    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : IND__CG_SM_THREADS / 32;
+    const int warps = IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4;
+    return (warps < most ? warps : most) / (w->variant->threads / 32);
+}
+
+/* Do several blocks fit whatever registers they take? */
+static bool cg__fit_anyway(ind__writer *w) {
+    return w->variant->threads < 256 && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
@@ -9675,9 +9683,9 @@ static bool cg__wish_blocks(ind__writer *w) {
     if (v->shifted) return cg__wish_shifted_blocks(w);
     const bool reduces = cg__looped_sweeps(w) == 1;
     const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    if (reduces && !w->kernel->run && cg__blocks_of(w, least) < 2) return false;
-    const bool fits = v->threads < 256 && !cg__gathers_rows(w) && (reduces || least >= 64);
-    if (w->part || w->kernel->run || fits) return true;
+    const bool alone = w->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
+    if (reduces && !w->kernel->run && alone) return false;
+    if (w->part || w->kernel->run || cg__fit_anyway(w)) return true;
     const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
@@ -11154,7 +11162,9 @@ static bool cg__retune_row_block(ind__writer *w, int threads) {
         return false;
     }
     v->per_thread = (int)per_thread;
-    v->blocks_per_sm = v->blocks_per_sm * v->threads / threads;
+    v->threads = threads;
+    if (v->blocks_per_sm > 1)
+        v->blocks_per_sm = cg__fit_anyway(w) ? 0 : cg__blocks_of(w, cg__wished_registers(w, cg__looped_sweeps(w) == 1));
     return true;
 }
 
@@ -11163,7 +11173,8 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
     ind__variant *v = w->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
-    if (threads < 32 || threads > 1024 || !cg__power_of_two(threads) || w->kernel->run || v->shifted) return false;
+    const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || w->kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;

@@ -329,8 +329,11 @@ struct ind_module {
     struct ind__executable *executable; /* device part */
 };
 
-/* Resolves AUTO, opens the device; *target is filled for CUDA. */
+/* Resolves AUTO, opens the device; *target is filled for CUDA, whose context may still be being made: whoever needs it
+   waits for it. */
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target);
+/* Waits for that, where nobody has needed it: a program may end while a compile that has failed is its last call. */
+void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX through NVRTC without a GPU; *out is the caller's (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
                               void **out, size_t *bytes);
@@ -1211,6 +1214,7 @@ static void rt__cuda_join_retainer(rt__runtime *r) {
     rt__thread_join(r->retainer);
     r->retaining = false;
     r->primary = !r->retained;
+    if (!r->primary) r->cuda_context = NULL;
     r->device_ms += ind__now_ms() - start;
 }
 
@@ -1223,11 +1227,20 @@ static void rt__cuda_release_device(rt__runtime *r) {
 
 /* The context is there from here on, or the device is not open. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
-    if (!r->retaining) return IND_OK;
     rt__cuda_join_retainer(r);
+    if (!r->retained) return IND_OK;
     const ind_status status = rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
-    if (status) rt__cuda_release_device(r);
+    rt__cuda_release_device(r);
+    r->retained = 0;
     return status;
+}
+
+void ind__device_settle(ind_context *c) {
+    rt__runtime *r = (rt__runtime *)c->runtime;
+    if (!r) return;
+    rt__mutex_lock(&r->mutex);
+    rt__cuda_join_retainer(r);
+    rt__mutex_unlock(&r->mutex);
 }
 
 /* Begins to make the context, unless the user has given one. */
@@ -1316,7 +1329,9 @@ static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target) {
+/* As ind__device_resolve; `ready`: the context is there, too. */
+static ind_status rt__device_resolve(ind_context *c, ind_device wanted, bool ready, ind_device *device,
+                                     ind_target *target) {
     if (wanted == IND_DEVICE_AUTO) wanted = c->desc.device;
     *device = IND_DEVICE_HOST;
     if (wanted == IND_DEVICE_HOST) return IND_OK;
@@ -1326,7 +1341,7 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
     if (!r) return IND_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
     ind_status status = rt__cuda_open_all(c, r);
-    if (!status && wanted == IND_DEVICE_AUTO) status = rt__cuda_retained(c, r); /* or it is the host's */
+    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
     if (!status && target) *target = r->target;
     r->why_not.size = 0;
     if (status) ind__textf(&r->why_not, "%s", ind_error(c));
@@ -1340,17 +1355,15 @@ ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *de
     return IND_OK;
 }
 
+ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target) {
+    return rt__device_resolve(c, wanted, false, device, target);
+}
+
 ind_status ind_device_open(ind_context *c, ind_device device) {
     if (!c) return IND_INVALID_ARGUMENT;
     ind_device got;
     ind_target target;
-    ind_status status = ind__device_resolve(c, device, &got, &target);
-    if (status || got == IND_DEVICE_HOST) return status;
-    rt__runtime *r = rt__runtime_of(c);
-    rt__mutex_lock(&r->mutex);
-    status = rt__cuda_retained(c, r);
-    rt__mutex_unlock(&r->mutex);
-    return status;
+    return rt__device_resolve(c, device, true, &got, &target);
 }
 
 const char *ind_device_text(ind_context *c) {
@@ -1359,7 +1372,7 @@ const char *ind_device_text(ind_context *c) {
     ind_target target;
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return "host";
-    ind_status status = ind__device_resolve(c, IND_DEVICE_AUTO, &device, &target);
+    ind_status status = rt__device_resolve(c, IND_DEVICE_AUTO, true, &device, &target);
     rt__mutex_lock(&r->mutex);
     r->text.size = 0;
     if (status) {

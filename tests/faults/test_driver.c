@@ -152,8 +152,11 @@ static void context_fails(const emulation *cuda) {
         status = k == 0 ? ind_compile(build(ctx), NULL, &m) : ind_device_open(ctx, device);
         const char *text = k == 2 ? ind_device_text(ctx) : ind_error(ctx);
         CHECK(status == (k == 2 ? IND_OK : IND_DEVICE) && strstr(text, call), "%d: %s, %s", k, ind_status_text(status), text);
+        text = ind_device_text(ctx);
+        CHECK(strstr(text, call) && strncmp(text, k == 2 ? "host" : "none", 4) == 0, "%d: the text says %s", k, text);
         cuda->fail("");
         CHECK(!ind_device_open(ctx, IND_DEVICE_CUDA), "%d: a second time: %s", k, ind_error(ctx));
+        CHECK(strstr(ind_device_text(ctx), "cuda: "), "%d: the text says %s", k, ind_device_text(ctx));
         CHECK(!ind_compile(build(ctx), NULL, &m), "%d: %s", k, ind_error(ctx));
         ind_context_destroy(ctx);
         CHECK(!heap.live, "%ld blocks of host memory leak", heap.live);
