@@ -9621,14 +9621,15 @@ static int cg__looped_sweeps(ind__writer *w) {
    time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
    more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
    32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). With more than 256
-   threads it takes longer (of 8192 100 and 93); so do rows that are gathered (embedding and layer_norm 95 and 93).
-   Rows of f32 have as many words with 8. */
+   threads it takes longer (of 8192 100 and 93); so do rows that are gathered (embedding and layer_norm 95 and 93) and
+   those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->part && !w->kernel->run &&
            cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
+/* Has it? For some lengths, and where tuning tries it, it has not. */
 static bool cg__has_few(ind__writer *w) {
     return cg__may_have_few(w) && w->variant->per_thread <= IND__CG_FEW_ELEMENTS &&
            w->variant->threads <= IND__CG_FEW_THREADS;
@@ -9676,8 +9677,9 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
    and more of them where the row is only reduced, or a thread has few elements of it, and so may take less. Whether
    that is enough shows in the build. A row that is only reduced is not worth holding where its block would be alone: a
    loop reads it once, too, and does not wait (cross entropy of 40000 bf16 74 and 92 % of a copy, of 36008, two blocks,
-   101 and 94). Of fewer than 256 threads several blocks fit whatever registers they take, which is enough where rows
-   are not gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
+   101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
+   256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
+   and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
 static bool cg__wish_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) return cg__wish_shifted_blocks(w);
@@ -9825,7 +9827,7 @@ static void cg__wish_warp_blocks(ind__writer *w) {
    register, a thread has up to 64: so that several blocks fit on a multiprocessor, each with its whole row on the way
    (cross entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of a copy with 32 a thread, 103, 104, 102 with 40 to 64;
    sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200); rows of whole vectors do without where 512
-   threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__has_few. */
+   threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const int threads = cg__pow2_at_least(longest / 32, 64, 512);
