@@ -1060,6 +1060,25 @@ typedef struct ind__writer {
       "    _Pragma(\"unroll\")\n"                                                                                      \
       "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n"                                                \
       "}\n")                                                                                                           \
+    X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES),                                   \
+      "// Joins N states STEP apart of each of LANES lanes, of `count` values in all, with one division.\n"            \
+      "template <int N, int STEP, int LANES, typename T>\n"                                                            \
+      "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n"                   \
+      "    ind_welford<T> part[N];\n"                                                                                  \
+      "    ind_sum<T> sum = {0}, squares = {0};\n"                                                                     \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++) {\n"                                                                            \
+      "        part[i] = shared[i * STEP];\n"                                                                          \
+      "        sum.join({part[i].count * part[i].mean});\n"                                                            \
+      "    }\n"                                                                                                        \
+      "    ind_join_lanes<LANES>(sum);\n"                                                                              \
+      "    const T mean = sum.value / count;\n"                                                                        \
+      "    _Pragma(\"unroll\")\n"                                                                                      \
+      "    for (int i = 0; i < N; i++)\n"                                                                              \
+      "        squares.join({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n"          \
+      "    ind_join_lanes<LANES>(squares);\n"                                                                          \
+      "    return {count, mean, squares.value};\n"                                                                     \
+      "}\n")                                                                                                           \
     X(JOIN_SHARED, 0,                                                                                                  \
       "// Joins N states in shared memory, STEP apart, always in the same order.\n"                                    \
       "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n"                   \
@@ -5028,6 +5047,67 @@ static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
                                             : bytes;
 }
 
+/* Do the blocks of a cluster share a row? */
+static bool cg__has_cluster(const ind__writer *w) {
+    return w->variant->cluster > 1;
+}
+
+static int cg__row_threads(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
+    return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
+}
+
+/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
+   join, not again before the next one. */
+static bool cg__is_parted(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
+}
+
+#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
+
+/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
+   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
+   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
+   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
+   along a row meet once a sweep, which is rare. */
+static bool cg__warps_meet(const ind__writer *w) {
+    return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
+}
+
+/* Lanes of a warp that join the states of warps that meet, and states of all of those lanes: behind those of the warps
+   are some that change nothing. */
+static int cg__meeting_lanes(const ind__writer *w) {
+    const int warps = cg__row_threads(w) / 32;
+    return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
+}
+
+static int cg__meeting_states(const ind__writer *w) {
+    const int lanes = cg__meeting_lanes(w);
+    return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
+}
+
+/* Do warps that meet exchange a mean and the squares of deviations from it in one state? Each of them has its own mean,
+   and deviations from that (Chan et al. 1979), so that they wait for one another once (layer_norm of 98317 bf16 on an
+   H200: 83 and 86 % of a copy, of 200003 f16 77 and 80; others vary by 1 %). */
+static bool cg__meets_once(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
+}
+
+/* Does a state of REDUCE i go from warp to warp behind this sweep? */
+static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
+}
+
+/* What that is the state of, and the letter of its name. */
+static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+    const ind_reduction r = cg__step(w, i, s, letter);
+    if (!cg__meets_once(w, i)) return r;
+    *letter = 'm';
+    return IND_REDUCE_WELFORD;
+}
+
 static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -5036,6 +5116,7 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
         cg__use(w, cg__states[r].piece);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> n%u = {0};\n", i);
     }
 }
 
@@ -5077,11 +5158,12 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
+        const char *mean = cg__meets_once(w, i) ? "near" : "mean";
         ind__textf(&w->code, "(");
         cg__value(w, x);
-        ind__textf(&w->code, " - mean%u) * (", i);
+        ind__textf(&w->code, " - %s%u) * (", mean, i);
         cg__value(w, x);
-        ind__textf(&w->code, " - mean%u)", i);
+        ind__textf(&w->code, " - %s%u)", mean, i);
     } else if (term) {
         cg__value(w, term);
     } else {
@@ -5093,18 +5175,6 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 }
 
 /* ---- from the states of the threads to that of the row */
-
-/* Do the blocks of a cluster share a row? */
-static bool cg__has_cluster(const ind__writer *w) {
-    return w->variant->cluster > 1;
-}
-
-static int cg__row_threads(const ind__writer *w) {
-    const ind__variant *v = w->variant;
-    bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
-    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
-    return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
-}
 
 /* Has a block as many threads as the row of the launch needs? */
 static bool cg__is_fitted(const ind__writer *w) {
@@ -5134,25 +5204,8 @@ static bool cg__shares_states(const ind__writer *w) {
     return cg__row_threads(w) > 32;
 }
 
-/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
-   join, not again before the next one. */
-static bool cg__is_parted(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
-}
-
 static const char *cg__part_of(const ind__writer *w) {
     return cg__is_parted(w) ? "[turn & 1]" : "";
-}
-
-#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
-
-/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
-   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
-   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
-   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
-   along a row meet once a sweep, which is rare. */
-static bool cg__warps_meet(const ind__writer *w) {
-    return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
 static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
@@ -5160,8 +5213,8 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
-        if (!cg__reduces_in(w, i, s)) continue;
-        ind_reduction r = cg__step(w, i, s, &letter);
+        if (!cg__exchanges(w, i, s)) continue;
+        ind_reduction r = cg__exchanged(w, i, s, &letter);
         if (!cg__warps_meet(w))
             ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
         if (v->strategy == IND_STRATEGY_COLUMN)
@@ -5172,7 +5225,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
                        i);
             ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
-                       cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->cluster);
+                       cg__warps_meet(w) ? cg__meeting_states(w) : v->cluster);
         }
         cg__use(w, cg__states[r].piece);
     }
@@ -5184,6 +5237,16 @@ static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__wr
         char letter;
         if (!cg__reduces_in(w, i, s)) continue;
         cg__step(w, i, s, &letter);
+        f(w, i, letter);
+    }
+}
+
+/* The same for those that go from warp to warp. */
+static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__exchanges(w, i, s)) continue;
+        cg__exchanged(w, i, s, &letter);
         f(w, i, letter);
     }
 }
@@ -5280,11 +5343,36 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 
 /* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
-    const int warps = cg__row_threads(w) / 32, lanes = warps < 32 ? warps : 32;
-    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i,
-               warps / lanes, lanes, letter, i, cg__part_of(w), lanes);
+    const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
+    if (letter == 'm') {
+        cg__use(w, IND__CG_JOIN_MOMENTS);
+        ind__textf(&w->code, "m%u = ind_join_moments<%d, %d, %d>(&cluster_m%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+                   each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
+                   cg__expr_string(w, cg__r_numel(w)));
+        return;
+    }
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
+               lanes, letter, i, cg__part_of(w), lanes);
     ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
     cg__use(w, IND__CG_JOIN_SHARED);
+}
+
+/* Of a warp that meets others once: how many values it has, their mean, and the squares of deviations from it. */
+static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
+    const char *type = cg__state_type(w, i);
+    if (!cg__meets_once(w, i)) return;
+    if (letter == 'd') {
+        ind__textf(&w->code, "ind_welford<%s> m%u = {(%s)n%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
+        return;
+    }
+    cg__join_lanes_line(w, i, 'n');
+    ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(n%u.value ? n%u.value : 1);\n", type, i, i, type, i, i);
+}
+
+static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__exchanges(w, i, s)) return true;
+    return false;
 }
 
 /* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
@@ -5293,13 +5381,13 @@ static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     cg__use(w, IND__CG_CLUSTER);
     ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
                cg__row_threads(w) / 32);
-    cg__each_state(w, s, cg__state_size);
+    cg__each_exchanged(w, s, cg__state_size);
     ind__textf(&w->code, "));\n");
     cg__begin(w, "if (threadIdx.x %% 32 < %d)", w->variant->cluster);
-    cg__each_state(w, s, cg__warp_to_cluster_line);
+    cg__each_exchanged(w, s, cg__warp_to_cluster_line);
     cg__end(w);
     cg__emit_cluster_wait(w);
-    cg__each_state(w, s, cg__from_warps_line);
+    cg__each_exchanged(w, s, cg__from_warps_line);
     w->join++;
 }
 
@@ -5309,7 +5397,8 @@ static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
     if (!column) cg__each_state(w, s, cg__join_lanes_line);
     if (!cg__shares_states(w)) return;
     if (cg__warps_meet(w)) {
-        cg__emit_warps_join(w, s);
+        cg__each_state(w, s, cg__warp_moments_line);
+        if (cg__exchanges_any(w, s)) cg__emit_warps_join(w, s);
         return;
     }
     if (!column) cg__begin(w, "if (lane %% 32 == 0)");
@@ -5335,6 +5424,10 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
         const char *const *result = cg__states[inst->reduction].result;
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
+            if (cg__meets_once(w, i)) {
+                if (s->second) cg__set_parts(w, i, cg__string(w, "m%u.mean", i), cg__string(w, "m%u.m2", i));
+                continue;
+            }
             if (welford && !s->second)
                 ind__textf(&w->code, "const %s mean%u = s%u.value / (%s)(%s);\n", cg__state_type(w, i), i, i,
                            cg__state_type(w, i), cg__expr_string(w, cg__r_numel(w)));
@@ -5886,6 +5979,7 @@ static bool cg__leaves_place(const ind__writer *w) {
     return w->variant->stays && w->variant->stages == 1;
 }
 
+/* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
@@ -5893,11 +5987,29 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
+/* The states that no warp sends. */
+static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
+    const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
+    if (!cg__warps_meet(w) || !idle) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__exchanges(w, i, s)) continue;
+        const char *neutral = cg__neutral(w, i, cg__exchanged(w, i, s, &letter));
+        ind__textf(&w->code, "if (threadIdx.x < %d) cluster_%c%u[threadIdx.x %% 2][%d + threadIdx.x / 2] = {%s};\n",
+                   2 * idle, letter, i, warps, neutral);
+    }
+}
+
 /* Barriers for the joins, and the thread's place in the cluster. */
 static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int joins = cg__num_joins(w);
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
     const bool parted = cg__is_parted(w);
+    int joins = 0;
+    for (int s = cg__sweeps(w, sweep) - 1; s >= 0; s--) {
+        joins += cg__exchanges_any(w, &sweep[s]);
+        cg__emit_idle_states(w, &sweep[s]);
+    }
     ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
     ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
     ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
@@ -6097,6 +6209,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "n%u.join({1});\n", i);
     }
 }
 
@@ -6273,8 +6386,21 @@ static void cg__need_ahead(ind__writer *w) {
     cg__close_needed(w);
 }
 
+/* A row of narrow elements that stays in registers is converted again in each sweep: as f32 it takes twice as many
+   (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
+static void cg__emit_row_keeps(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->stays || v->held < 2) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
+        cg__use(w, IND__CG_KEEP);
+        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+    }
+}
+
 static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     const bool first = cg__loads_come_first(w, s);
+    if (s->stage || s->second) cg__emit_row_keeps(w);
     cg__emit_shared_loads(w);
     cg__need_sweep(w, s);
     if (first) cg__emit_loads(w, cg__starts_here);
@@ -9902,7 +10028,7 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__row_threads(w) / 32 : v->threads / 32 + v->cluster;
+    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->cluster;
     const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
@@ -9942,7 +10068,8 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
-    const int each = IND__CG_SM_REGISTERS / (v->threads * v->blocks_per_sm);
+    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
+    const int each = IND__CG_SM_REGISTERS / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
@@ -9955,7 +10082,9 @@ static int cg__spare_registers(const ind__writer *w) {
 
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
    otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
-   row would be read again from shared memory, which costs least. */
+   row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block that is
+   alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and 85 % of a copy,
+   bf16 86 and 86). */
 static bool cg__choose_held(ind__writer *w) {
     static const struct {
         int held;
@@ -9965,6 +10094,7 @@ static bool cg__choose_held(ind__writer *w) {
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
     const int room = cg__staged_registers(w);
+    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && cg__num_joins(w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
@@ -9972,6 +10102,7 @@ static bool cg__choose_held(ind__writer *w) {
                                 : held * v->per_thread > room && o < N - 1)
             continue;
         if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
+        if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
         w->more_ways = seen++ > w->way;
@@ -10091,6 +10222,20 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
     return false;
 }
 
+/* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, as long as a thread has at most
+   four vectors of each, which it keeps with the weights: then blocks wait for others once, and others on the same
+   multiprocessor work meanwhile. (layer_norm on an H200, two blocks of 256 in clusters of 2 and now: 32003, 36007 and
+   40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85 and 88, 87, 89; of five vectors 49157 bf16 89 and
+   66.) */
+static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int blocks) {
+    ind__variant *v = w->variant;
+    const cg__held_words words = cg__count_held(w);
+    if (w->max_cluster < 4 || !cg__choose_cluster(w, longest, threads, blocks, 2) || v->cluster > 4) return false;
+    v->cluster = 4;
+    cg__share_row(w, longest);
+    return v->per_thread <= 4 * v->vector && cg__holds(w, words.values + words.common);
+}
+
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
    as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
    several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
@@ -10109,6 +10254,9 @@ static bool cg__fit_staged(ind__writer *w, int64_t longest) {
     if (words.common > 0) {
         const bool turns =
             one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(w), NULL) &&
+            (cg__fit_four(w, longest, 288, 3) || cg__fit_four(w, longest, 320, 2)))
+            return true;
         if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
             return true;
         *w->variant = one;
@@ -10139,6 +10287,19 @@ static bool cg__start_at_lines(ind__writer *w) {
     return v->shifted = w->starts_shifted = true;
 }
 
+/* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
+   for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
+   of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
+static void cg__trim_cluster(ind__writer *w, int64_t longest) {
+    ind__variant *v = w->variant;
+    const ind__variant before = *v;
+    if (v->cluster < 2 || v->pieces) return;
+    const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
+    v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
+    cg__share_row(w, longest);
+    if (v->threads * 10 > before.threads * 9 || cg__edge_rounds(w) > 1) *v = before;
+}
+
 static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
@@ -10148,7 +10309,12 @@ static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
     if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) ||
-        !(stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest)) || !cg__choose_held(w)) {
+        !(stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest))) {
+        *v = before;
+        return false;
+    }
+    cg__trim_cluster(w, longest);
+    if (!cg__choose_held(w)) {
         *v = before;
         return false;
     }

@@ -127,6 +127,19 @@ GRAPHS = {
   l = logsumexp(v, dim=[1])
   output n, s, a, f, l
 }""",
+    "rows_of_any_warps": """graph rows_of_any_warps {
+  size B in [1, 4096] hint 2048
+  input x : bf16[B, 36007]
+  input w : bf16[36007]
+  input y : f16[B, 98317]
+  input v : f16[98317]
+  input u : f16[98317]
+  n = layer_norm(x, w, w, normalized_shape=[36007])
+  a = amax(x, dim=[1], keepdim=true)
+  m = sub(x, a)
+  r = layer_norm(y, v, u, normalized_shape=[98317])
+  output n, m, r
+}""",
     "rows_of_their_own": """graph rows_of_their_own {
   size B in [1, 4096] hint 2048
   input x : bf16[B, 20001]
@@ -501,7 +514,7 @@ SIZES = {"pointwise": ["N=1001"], "odd_rows": ["B=5"], "odd_points": ["B=61"], "
          "scans_long": ["S=5001"], "scans_columns": ["C=1300"], "sorts": ["S=301"], "sorts_long": ["S=9001"], "scatters": ["N=3001"],
          "rows_added": ["B=333", "C=24"], "rows_listed": ["B=333", "M=24"], "tiles": ["B=144"], "random": ["N=3001"], "scans_lookback": ["S=33001"], "scans_teams": ["R=301"],
          "odd_looped": ["B=5", "S=33001"], "products_large": ["M=300"], "gather_many": ["B=333"], "scans_short": ["B=61"], "scans_walked": ["B=37", "C=1300"],
-         "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"]}
+         "tiles_odd": ["B=301"], "runs": ["B=333"], "rows_of_few_elements": ["B=61"], "rows_of_any_warps": ["B=110"]}
 # Programs whose graphs have functions of the user or the flag `deterministic`: warp, block, column; sorted and looked at.
 PROGRAMS = {"test_scans": ["recur", "recur_exclusive_block", "recur_column", "sum_starts", "sum_reverse", "product_block"], "test_ordered": ["bits"],
             "test_data_sizes": ["bits"], "test_splits": ["bits"]}

@@ -20,6 +20,7 @@ FORMS = {
     "staged rows of a block each": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and not v["stays"],
     "staged rows of a cluster each": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and not v["stays"],
     "staged rows of large clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 8,
+    "warps of a cluster that are no power of two": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 2 and v["threads"] & v["threads"] - 1,
     "shifted staged rows": lambda v: v["strategy"] == "staged rows" and v["shifted"],
     "rows that clusters walk along": lambda v: v["strategy"] == "looped rows" and v["cluster"] > 1,
     "pieces of rows of a block": lambda v: v["pieces"] and v["strategy"] == "row per block",
@@ -45,7 +46,7 @@ FORMS = {
 }
 # What is seen in the text alone: functions of the prelude.
 CALLS = {"ind_add_f32", "ind_add_bf16", "ind_scan_tile", "ind_scan_team", "ind_load_part", "ind_load_across", "ind_last_block", "ind_cluster_send",
-         "ind_split_take", "ind_finishes", "ind_join_bf16", "ind_join_f16"}
+         "ind_split_take", "ind_finishes", "ind_join_bf16", "ind_join_f16", "ind_join_moments"}
 
 
 def strategies():
