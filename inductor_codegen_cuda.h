@@ -5104,7 +5104,7 @@ static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) 
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
     if (!cg__meets_once(w, i)) return r;
-    *letter = 'm';
+    *letter = 'w';
     return IND_REDUCE_WELFORD;
 }
 
@@ -5116,7 +5116,7 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
         cg__use(w, cg__states[r].piece);
         ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
                    cg__neutral(w, i, r));
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> n%u = {0};\n", i);
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
     }
 }
 
@@ -5344,9 +5344,9 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
 /* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
-    if (letter == 'm') {
+    if (letter == 'w') {
         cg__use(w, IND__CG_JOIN_MOMENTS);
-        ind__textf(&w->code, "m%u = ind_join_moments<%d, %d, %d>(&cluster_m%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+        ind__textf(&w->code, "w%u = ind_join_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
                    each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
                    cg__expr_string(w, cg__r_numel(w)));
         return;
@@ -5362,11 +5362,12 @@ static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
     if (!cg__meets_once(w, i)) return;
     if (letter == 'd') {
-        ind__textf(&w->code, "ind_welford<%s> m%u = {(%s)n%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
+        ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
         return;
     }
-    cg__join_lanes_line(w, i, 'n');
-    ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(n%u.value ? n%u.value : 1);\n", type, i, i, type, i, i);
+    ind__textf(&w->code, "ind_join_lanes<32>(count%u);\n", i);
+    ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(count%u.value ? count%u.value : 1);\n", type, i, i, type,
+               i, i);
 }
 
 static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
@@ -5425,7 +5426,7 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
         if (cg__in_registers(w) && cg__two_step(inst)) {
             bool welford = inst->reduction == IND_REDUCE_WELFORD;
             if (cg__meets_once(w, i)) {
-                if (s->second) cg__set_parts(w, i, cg__string(w, "m%u.mean", i), cg__string(w, "m%u.m2", i));
+                if (s->second) cg__set_parts(w, i, cg__string(w, "w%u.mean", i), cg__string(w, "w%u.m2", i));
                 continue;
             }
             if (welford && !s->second)
@@ -6209,7 +6210,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
             cg__value(w, inst->arg[1]);
         }
         ind__textf(&w->code, "});\n");
-        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "n%u.join({1});\n", i);
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.join({1});\n", i);
     }
 }
 
@@ -10041,18 +10042,23 @@ static void cg__share_row(ind__writer *w, int64_t longest) {
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
+/* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
+static bool cg__has_room(const ind__writer *w) {
+    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - IND__CG_BLOCK_SHARED;
+    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
+    return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
+}
+
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
    each edge of a row; false: there is none. */
 static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = w->variant;
-    int64_t room = w->target->shared_per_sm / blocks - IND__CG_BLOCK_SHARED;
-    if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     v->threads = threads;
     v->blocks_per_sm = blocks;
     v->stages = stages;
     for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
         cg__share_row(w, longest);
-        if (cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2) return true;
+        if (cg__has_room(w)) return true;
     }
     return false;
 }
@@ -10082,9 +10088,9 @@ static int cg__spare_registers(const ind__writer *w) {
 
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
    otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
-   row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block that is
-   alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and 85 % of a copy,
-   bf16 86 and 86). */
+   row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
+   cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
+   85 % of a copy, bf16 86 and 86). */
 static bool cg__choose_held(ind__writer *w) {
     static const struct {
         int held;
@@ -10094,7 +10100,8 @@ static bool cg__choose_held(ind__writer *w) {
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
     const int room = cg__staged_registers(w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && cg__num_joins(w) > 1;
+    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 && cg__warps_meet(w) &&
+                         cg__num_joins(w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
@@ -10222,18 +10229,18 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
     return false;
 }
 
-/* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, as long as a thread has at most
-   four vectors of each, which it keeps with the weights: then blocks wait for others once, and others on the same
-   multiprocessor work meanwhile. (layer_norm on an H200, two blocks of 256 in clusters of 2 and now: 32003, 36007 and
-   40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85 and 88, 87, 89; of five vectors 49157 bf16 89 and
-   66.) */
+/* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, if a thread has four vectors of
+   each, which it keeps with the weights: then blocks wait for others once, and others on the same multiprocessor work
+   meanwhile. (layer_norm on an H200, two blocks of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85
+   and 89, 87, 90 % of a copy, f16 85, 79, 85 and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place
+   of a block each, 24593 88 and 78.) */
 static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int blocks) {
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
     if (w->max_cluster < 4 || !cg__choose_cluster(w, longest, threads, blocks, 2) || v->cluster > 4) return false;
     v->cluster = 4;
     cg__share_row(w, longest);
-    return v->per_thread <= 4 * v->vector && cg__holds(w, words.values + words.common);
+    return v->per_thread == 4 * v->vector && cg__has_room(w) && cg__holds(w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -10297,7 +10304,7 @@ static void cg__trim_cluster(ind__writer *w, int64_t longest) {
     const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
     cg__share_row(w, longest);
-    if (v->threads * 10 > before.threads * 9 || cg__edge_rounds(w) > 1) *v = before;
+    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(w)) *v = before;
 }
 
 static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {

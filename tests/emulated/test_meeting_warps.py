@@ -22,6 +22,16 @@ GRAPH = """graph meeting {
   output n, d, m
 }
 """
+TRANSPOSED = """graph transposed {
+  size S in [1, 512] hint 16
+  size T in [1, 512] hint 16
+  size B in [1, 512] hint 64
+  input x : bf16[S, T, B, 131072]
+  y = permute(x, dims=[1, 0, 2, 3])
+  n = layer_norm(y, normalized_shape=[131072])
+  output n
+}
+"""
 
 
 @pytest.fixture
@@ -51,4 +61,16 @@ def test_meeting_warps(library, monkeypatch, order):
     u = from_bf16(x)
     assert near(n, normed(u) * from_bf16(w) + from_bf16(w)) and near(d, u - u.max(1, keepdims=True))
     assert np.abs(m - (normed(z.astype(np.float64)) * v + v)).max() < 1e-3  # a mean of 1000 is known to 6e-5
+    library.c.ind_module_destroy(module)
+
+
+def test_sizes_keep_their_names(library):
+    """Sizes that are passed to the kernel are used where the states of its reductions are there, too."""
+    module = library.compile(TRANSPOSED, "transposed")
+    text = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
+    assert "ind_join_moments<" in text and "int n2" in text, text
+    x = to_bf16(np.random.default_rng(2).standard_normal((2, 3, 4, 131072)))
+    n = np.empty((3, 2, 4, 131072), x.dtype)
+    assert library.run(module, {"x": x, "n": n}, {"S": 2, "T": 3, "B": 4}) == 0, library.error()
+    assert near(n, normed(from_bf16(x)).transpose(1, 0, 2, 3))
     library.c.ind_module_destroy(module)
