@@ -6299,9 +6299,11 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
         if (!cg__reduces_in(w, i, s)) continue;
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
-        const char *what = !steps      ? ind__reduction_name(r)
-                           : s->second ? (welford ? "sum of squared deviations" : "sum of exp")
-                                       : (welford ? "sum, for the mean" : "max");
+        const char *what = !steps                 ? ind__reduction_name(r)
+                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the warp's mean"
+                                                               : "sum, for the warp's mean")
+                           : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
+                                                  : (welford ? "sum, for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
@@ -10231,9 +10233,11 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
 
 /* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, if a thread has four vectors of
    each, which it keeps with the weights: then blocks wait for others once, and others on the same multiprocessor work
-   meanwhile. (layer_norm on an H200, two blocks of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85
-   and 89, 87, 90 % of a copy, f16 85, 79, 85 and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place
-   of a block each, 24593 88 and 78.) */
+   meanwhile. As many threads as have registers for that: two weights are 32 words, for which three blocks of 288
+   threads have 72 registers each, and with the row 48, for which two of 320 have 96. (layer_norm on an H200, two blocks
+   of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
+   and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
+   where rows of a variant may be shorter.) */
 static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int blocks) {
     ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
@@ -10315,13 +10319,10 @@ static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
     v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    if (v->vector == 1 || cg__looped_sweeps(w) < 2 || !cg__can_stage(w) ||
-        !(stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest))) {
-        *v = before;
-        return false;
-    }
-    cg__trim_cluster(w, longest);
-    if (!cg__choose_held(w)) {
+    const bool fits = v->vector > 1 && cg__looped_sweeps(w) >= 2 && cg__can_stage(w) &&
+                      (stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest));
+    if (fits) cg__trim_cluster(w, longest);
+    if (!fits || !cg__choose_held(w)) {
         *v = before;
         return false;
     }
