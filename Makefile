@@ -28,7 +28,7 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
+.PHONY: all demo test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
@@ -39,6 +39,7 @@ help:
 	@echo 'make            build the tool and the examples into $(BUILD)/'
 	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
+	@echo 'make test-long  what takes longer: every refused allocation of many graphs, threads for two minutes'
 	@echo 'make gpu-test   the same cases on the GPU'
 	@echo 'make size-test  random expressions against Python (COUNT=200000 SEED=1)'
 	@echo 'make fuzz-expr  libFuzzer on the parser of expressions, needs clang (SECONDS=600)'
@@ -82,6 +83,11 @@ $(PLAIN): $(BUILD)/plain/%: tests/%.c $(HEADERS) $(BUILD)/plain/inductor.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(STRICT) -I. $< $(BUILD)/plain/inductor.o -o $@ $(LIBS)
 
+# ThreadSanitizer does not go with the other sanitizers.
+$(BUILD)/tsan/threads: tests/threads/threads.c $(HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(STRICT) -O1 -g -fsanitize=thread -I. $< -o $@ $(LIBS)
+
 $(BUILD):
 	@mkdir -p $@
 
@@ -120,12 +126,17 @@ test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j2 $(EXAMPLES) $(TEST_PROGRAMS) $(EMULATED) || true
 	@$(GET_MODEL) || true
 	@case '$(TESTS)' in tests|*html*) $(GET_BROWSER) ;; esac
-	@$(PYTEST) -n $(JOBS) --dist loadfile $(TESTS)
+	@$(PYTEST) -n $(JOBS) --dist loadfile -m 'not long' $(TESTS)
+
+# Tests marked `long`, which `make test` leaves out.
+test-long: | $(PYTHON)
+	@$(QUIET_MAKE) -k -j2 $(TEST_PROGRAMS) || true
+	@$(PYTEST) -n $(JOBS) -m long $(TESTS)
 
 # The driver needs the addresses that AddressSanitizer would guard, and keeps memory of its own until the end.
 gpu-test: | $(PYTHON)
 	@$(QUIET_MAKE) -k -j $(EXAMPLES) $(TEST_PROGRAMS) $(PLAIN) || true
-	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 $(GPU_TESTS)
+	@IND_TEST_DEVICE=cuda ASAN_OPTIONS=protect_shadow_gap=0:detect_leaks=0 $(PYTEST) -n $(JOBS) --dist load --maxschedchunk 1 -m 'not long' $(GPU_TESTS)
 
 size-test: $(BUILD)/ind | $(PYTHON)
 	@$(PYTHON) tests/sizes/random_expressions.py --count $(COUNT) --seed $(SEED)

@@ -14,8 +14,8 @@
        IND_API        linkage of every public function (default: extern)
 
    Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
-   implementation: >>op-table >>shapes >>builder >>composites >>conditions >>printer >>parser >>passes >>lowerings
-   >>pipeline >>raise >>explain >>page >>formula >>solve
+   implementation: >>op-table >>shapes >>builder >>composites >>conditions >>printer >>parser >>import >>passes
+   >>lowerings >>pipeline >>raise >>explain >>page >>formula >>solve
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -1763,6 +1763,8 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
 /* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
  */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
+/* The same graph in another context of the same root; it is only read. NULL on failure. */
+ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
 /* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
@@ -5859,13 +5861,16 @@ static void ind__graph_destroy_owned(ind__owned *owned) {
 
 /* The operands and attributes of every op, which all graphs of a context share; NULL without memory. */
 static const ind__schema *ind__schemas_of(ind_context *c) {
-    if (c->schemas) return c->schemas;
-    const uint32_t refusals = c->refusals;
-    ind__schema *schema = ind__arena_alloc(&c->names, IND_NUM_OPS * sizeof *schema);
-    if (!schema) return NULL;
-    for (int op = 0; op < IND_NUM_OPS; op++) ind__schema_parse(c, &c->names, &schema[op], &ind__op_rows[op]);
-    if (c->refusals == refusals) c->schemas = schema;
-    return c->schemas;
+    ind_context *root = c->root;
+    const uint32_t refusals = ind__refusals(c);
+    ind__lists_lock(root);
+    ind__schema *schema = root->schemas ? NULL : ind__arena_alloc(&root->names, IND_NUM_OPS * sizeof *schema);
+    for (int op = 0; schema && op < IND_NUM_OPS; op++)
+        ind__schema_parse(root, &root->names, &schema[op], &ind__op_rows[op]);
+    if (schema && ind__refusals(c) == refusals) root->schemas = schema;
+    const ind__schema *known = root->schemas;
+    ind__lists_unlock(root);
+    return known;
 }
 
 /* Element 0 of nodes and tensors means "none". */
@@ -5884,9 +5889,12 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
     ind_graph *g = ind__alloc(context, sizeof *g);
     if (!g) return NULL;
     g->context = g->arena.context = g->text.context = context;
+    ind__lock(context);
     (void)ind_facts_create(context, &g->facts); /* before the graph: a context destroys what is younger first */
     ind__own(context, &g->owned, ind__graph_destroy_owned);
-    if (g->facts && ind__graph_init(g, name)) return g;
+    const bool ok = g->facts && ind__graph_init(g, name);
+    ind__unlock(context);
+    if (ok) return g;
     ind_graph_destroy(g);
     ind__fail(context, IND_OUT_OF_MEMORY, "graph: out of memory");
     return NULL;
@@ -5894,8 +5902,11 @@ ind_graph *ind_graph_create(ind_context *context, const char *name) {
 
 void ind_graph_destroy(ind_graph *graph) {
     if (!graph) return;
-    ind__disown(graph->context, &graph->owned);
+    ind_context *c = graph->context;
+    ind__lock(c);
+    ind__disown(c, &graph->owned);
     ind__graph_destroy_owned(&graph->owned);
+    ind__unlock(c);
 }
 
 ind_status ind_graph_status(const ind_graph *graph) {
@@ -5931,10 +5942,11 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
     (void)ind_facts_enter(g->context, before);
 }
 
-/* e as it stands under the graph's facts; what is not of this context is left for the checks to find. */
+/* e as it stands under the graph's facts; what is of another user's context is left for the checks to find. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
-    bool ours = ind__ok(e) && e.context == g->context;
-    return ours && ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
+    if (!ind__ok(e) || e.context->root != g->context->root) return e;
+    e = ind__in_context(g->context, e);
+    return ind__has_facts(g) ? ind_simplify(g->facts, e) : e;
 }
 
 /* A copy of a list of sizes, as they stand under the facts. */
@@ -8697,7 +8709,7 @@ static ind_status ind__extern_rule(ind__extern_build *b) {
     }
     ind_expr workspace = ind_int(g->context, 0);
     int num = 0;
-    g->context->error.status = IND_OK;
+    ind__state_of(g->context)->status = IND_OK;
     ind_status status = e->desc.shape(g->context, input, (int)b->num_operands, result, &num, &workspace, e->desc.user);
     ind__free(g->context, input);
     if (status) return ind__extern_rule_failed(b, status);
@@ -8803,7 +8815,7 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
     ind_expr size[IND_MAX_RANK]; /* a copy: fn may add to the graph, which moves its tensors */
     for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : ind__under_facts(graph, desc->size[d]);
     ind_dtype dtype = desc->dtype == IND_DTYPE_NONE && like ? like->dtype : desc->dtype;
-    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
     ind_body *body = ind__custom_record(&u, desc, size, rank, &dtype);
     ind_tensor result = {graph, 0};
     if (body) {
@@ -8844,11 +8856,11 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
     for (int k = 0; k < d->num; k++) {
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
         ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
-        if (!v.id && !o->context->error.status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id && !ind__state_of(o->context)->status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
         if (!v.id) return false;
         ind__emit_store(o, (uint32_t)k, NULL, 0, v);
     }
-    return !o->context->error.status;
+    return !ind__state_of(o->context)->status;
 }
 
 static bool ind__combine_is_pure(const ind_body *b) {
@@ -9008,7 +9020,7 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
     for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
     for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
     if (flags.id) operand[num++] = flags.id;
-    graph->context->error.status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
     ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
     if (!body && !graph->status) {
         ind_status status = ind_error_status(graph->context);
@@ -12014,9 +12026,11 @@ const char *ind_graph_text(ind_graph *graph) {
     ind__text_free(&graph->text);
     memset(&graph->text, 0, sizeof graph->text);
     graph->text.context = graph->context;
+    ind__lock(graph->context);
     ind_facts *before = ind_facts_enter(graph->context, NULL); /* as the text is read */
     ind__print_graph(&graph->text, graph);
     ind__graph_leave(graph, before);
+    ind__unlock(graph->context);
     return ind__text_status(&graph->text) ? NULL : graph->text.data;
 }
 
@@ -13147,7 +13161,7 @@ static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_va
     for (int k = 0; k < c->num && !p->status && (!k || ind__need(p, ',')); k++)
         if (!ind__need_combine_value(c, &out[k])) break;
     ind__skip(p);
-    if (!p->status && !o->context->error.status && *p->at) ind__expected(p, "the end");
+    if (!p->status && !ind__state_of(o->context)->status && *p->at) ind__expected(p, "the end");
     if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
 }
 
@@ -13162,7 +13176,7 @@ static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *cal
     for (int k = 0; k < (int)num; k++) x[k] = ind__graph_tensor(p->g, call->operand[k]);
     c->p = (ind__parser){.g = p->g, .text = call->attr[5].s, .at = call->attr[5].s};
     c->num = (int)num;
-    p->g->context->error.status = IND_OK;
+    ind__state_of(p->g->context)->status = IND_OK;
     ind_body *body =
         ind__combine_record(p->g, &(ind_scan_desc){.x = x, .num = c->num, .combine = ind__combine_of_text, .user = c});
     ind_status status = ind_error_status(p->g->context);
@@ -13369,14 +13383,9 @@ static void ind__report_position(ind_context *c, ind__parser *p, const char *fil
               (int)(p->error_at - line) + 1, p->error);
 }
 
-ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file) {
+static ind_graph *ind__parse_graph(ind_context *context, const char *text, const char *file) {
     char name[IND__MAX_NAME + 1];
     ind__parser p = {.text = text, .at = text};
-    if (!context) return NULL;
-    if (!text) {
-        ind__fail(context, IND_INVALID_ARGUMENT, "parse: the text is NULL");
-        return NULL;
-    }
     if (ind__parse_head(&p, name)) {
         p.g = ind_graph_create(context, name);
         if (!p.g) return NULL;
@@ -13386,6 +13395,18 @@ ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *f
     ind__report_position(context, &p, file);
     ind_graph_destroy(p.g);
     return NULL;
+}
+
+ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file) {
+    if (!context) return NULL;
+    if (!text) {
+        ind__fail(context, IND_INVALID_ARGUMENT, "parse: the text is NULL");
+        return NULL;
+    }
+    ind__lock(context);
+    ind_graph *g = ind__parse_graph(context, text, file);
+    ind__unlock(context);
+    return g;
 }
 
 /* ---- the same language in strings given to builders */
@@ -13594,6 +13615,154 @@ ind_status ind__graph_verify(const ind_graph *g) {
     ind_status status = ind__verify_nodes(g);
     ind__graph_leave(g, before);
     return status;
+}
+
+/* ------------------------------------------------------------------------------------------------ >>import */
+/* A graph is compiled in the context of its module, and the graph of a kernel is handed out in the user's. */
+
+typedef struct graph__import {
+    ind__import exprs;
+    ind_graph *to;
+    bool failed;
+} graph__import;
+
+static ind_expr graph__import_expr(graph__import *m, ind_expr e) {
+    ind_expr made = ind__import_expr(&m->exprs, e);
+    m->failed = m->failed || (ind__ok(e) && !ind__ok(made));
+    return made;
+}
+
+static void *graph__import_copy(graph__import *m, const void *data, size_t bytes) {
+    void *copy = data ? ind__arena_copy(&m->to->arena, data, bytes) : NULL;
+    m->failed = m->failed || (data && !copy);
+    return copy;
+}
+
+static const char *graph__import_string(graph__import *m, const char *s) {
+    return graph__import_copy(m, s, s ? strlen(s) + 1 : 0);
+}
+
+static const ind_expr *graph__import_list(graph__import *m, const ind_expr *list, int count) {
+    ind_expr *copy = graph__import_copy(m, list, (size_t)count * sizeof *list);
+    for (int i = 0; copy && i < count; i++) copy[i] = graph__import_expr(m, list[i]);
+    return copy;
+}
+
+static ind__attr graph__import_attr(graph__import *m, ind__attr a) {
+    a.e = graph__import_expr(m, a.e);
+    a.s = graph__import_string(m, a.s);
+    a.list = graph__import_list(m, a.list, a.count);
+    a.floats = graph__import_copy(m, a.floats, (size_t)a.count * sizeof *a.floats);
+    return a;
+}
+
+static void graph__import_node(graph__import *m, const ind__node *from) {
+    ind_graph *g = m->to;
+    ind__node *n = IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes);
+    m->failed = m->failed || !n;
+    if (m->failed) return;
+    *n = *from;
+    n->body = NULL;
+    n->operand = graph__import_copy(m, from->operand, from->num_operands * sizeof *from->operand);
+    n->name = graph__import_string(m, from->name);
+    n->file = graph__import_string(m, from->file);
+    n->attr = graph__import_copy(m, from->attr, from->num_attrs * sizeof *from->attr);
+    for (uint32_t i = 0; n->attr && i < from->num_attrs; i++) n->attr[i] = graph__import_attr(m, from->attr[i]);
+    if (from->body) n->body = ind__import_body(&m->exprs, from->body);
+    m->failed = m->failed || (from->body && !n->body);
+}
+
+static void graph__import_tensor(graph__import *m, const ind__tensor_info *from) {
+    ind_graph *g = m->to;
+    ind__tensor_info *t = IND__PUSH(g->context, ind__tensor_info, g->tensor, g->num_tensors, g->cap_tensors);
+    m->failed = m->failed || !t;
+    if (m->failed) return;
+    *t = *from;
+    for (int d = 0; d < from->rank; d++) t->size[d] = graph__import_expr(m, from->size[d]);
+    t->stride = graph__import_list(m, from->stride, from->rank);
+    t->name = graph__import_string(m, from->name);
+}
+
+/* The table of names, in which a tensor may have several. */
+static void graph__import_names(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    g->names = from->cap_names ? ind__alloc(g->context, from->cap_names * sizeof *g->names) : NULL;
+    m->failed = m->failed || (from->cap_names && !g->names);
+    if (m->failed) return;
+    g->cap_names = from->cap_names;
+    g->num_names = from->num_names;
+    for (uint32_t i = 0; i < from->cap_names; i++) {
+        const struct ind__name *n = &from->names[i];
+        const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
+        g->names[i].tensor = n->tensor;
+        g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
+    }
+}
+
+static void graph__import_conditions(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    for (uint32_t i = 0; i < from->num_conditions && !m->failed; i++) {
+        ind__condition *c = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+        m->failed = !c;
+        if (!c) return;
+        *c = (ind__condition){graph__import_expr(m, from->condition[i].e), from->condition[i].guard,
+                              graph__import_string(m, from->condition[i].text)};
+    }
+    m->failed = m->failed || ind__import_facts(&m->exprs, from->facts, g->facts);
+}
+
+static void graph__import_sizes(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    for (uint32_t i = 0; i < from->num_sizes && !m->failed; i++) {
+        ind_expr *s = IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes);
+        m->failed = !s;
+        if (s) *s = graph__import_expr(m, from->size_symbol[i]);
+    }
+    g->num_unbacked = from->num_unbacked;
+    for (uint32_t u = 0; u < from->num_unbacked; u++) {
+        ind__unbacked *to = &g->unbacked[u];
+        *to = from->unbacked[u];
+        to->symbol = graph__import_expr(m, to->symbol);
+        to->most = graph__import_expr(m, to->most);
+        to->equal = graph__import_expr(m, to->equal);
+    }
+}
+
+static void graph__import_results(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    for (uint32_t i = 0; i < from->num_outputs && !m->failed; i++) {
+        struct ind__output *o = IND__PUSH(g->context, struct ind__output, g->output, g->num_outputs, g->cap_outputs);
+        m->failed = !o;
+        if (o) *o = (struct ind__output){from->output[i].tensor, graph__import_string(m, from->output[i].name)};
+    }
+    for (uint32_t i = 0; i < from->num_mutations && !m->failed; i++) {
+        struct ind__mutation *to =
+            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+        m->failed = !to;
+        if (to) *to = from->mutation[i];
+    }
+    for (uint32_t i = 0; i < from->num_functions && !m->failed; i++)
+        m->failed = ind__graph_add_function(g, from->function[i]) != IND_OK;
+}
+
+ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
+    ind_graph *g = ind_graph_create(to, from->name);
+    if (!g) return NULL;
+    graph__import m = {.exprs = ind__import_begin(to), .to = g};
+    graph__import_sizes(&m, from);
+    if (!m.failed) graph__import_conditions(&m, from);
+    for (uint32_t i = 1; i < from->num_nodes && !m.failed; i++) graph__import_node(&m, &from->node[i]);
+    for (uint32_t i = 1; i < from->num_tensors && !m.failed; i++) graph__import_tensor(&m, &from->tensor[i]);
+    if (!m.failed) graph__import_names(&m, from);
+    if (!m.failed) graph__import_results(&m, from);
+    ind__import_end(&m.exprs);
+    g->num_writes = from->num_writes;
+    g->last_results = from->last_results;
+    memcpy(g->op_count, from->op_count, sizeof g->op_count);
+    if (!m.failed) return g;
+    ind_graph_destroy(g);
+    (void)ind__failed(to);
+    return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>passes */
@@ -14050,18 +14219,8 @@ static void graph__mark_live_nodes(graph__rewrite *r) {
 }
 
 static ind_body *graph__body_clone(ind_context *c, const ind_body *b) {
-    ind_body *copy = ind__alloc(c, sizeof *copy);
-    if (!copy) return NULL;
-    *copy = *b;
-    copy->inst = ind__alloc(c, (b->cap_inst ? b->cap_inst : 1) * sizeof *b->inst);
-    copy->index = ind__alloc(c, (b->cap_index ? b->cap_index : 1) * sizeof *b->index);
-    if (!copy->inst || !copy->index) {
-        ind__body_free(copy);
-        return NULL;
-    }
-    if (b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
-    if (b->num_index) memcpy(copy->index, b->index, b->num_index * sizeof *b->index);
-    return copy;
+    ind__import same = ind__import_begin(c);
+    return ind__import_body(&same, b);
 }
 
 /* Adds n to r->to under the names and the position it has in r->from. Returns its first result, 0 on failure. */
@@ -20539,11 +20698,13 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
 
 /* What one compilation holds on its way down. */
 typedef struct ind__compilation {
-    ind_context *context;
+    ind_context *context; /* the module's to be */
     ind_compile_desc desc;
     ind_device device;
     ind_target target;
-    ind_graph *graph; /* after the passes */
+    uint32_t refusals; /* when it began */
+    ind_graph *given;  /* the graph as it was given, in the module's context */
+    ind_graph *graph;  /* after the passes */
     ind__lowered *lowered;
     ind_schedule *schedule;
     ind_plan *plan;
@@ -20563,10 +20724,14 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
     k->since = now;
 }
 
+/* The end of a stage. A proof without memory is no proof, and a decision made without it may be wrong: a compilation
+   to which an allocation was refused fails, whatever it made of that. */
+static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
+    return status ? status : ind__refused_since(k->context, k->refusals);
+}
+
 /* A target with no architecture is the default one; the other zero fields are filled in as well. */
-static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
-    if (g->num_outputs + g->num_mutations == 0)
-        return ind__fail(k->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
+static ind_status ind__compile_device(ind__compilation *k) {
     k->since = ind__now_ms();
     if (k->desc.emit_only) {
         k->device = IND_DEVICE_HOST;
@@ -20581,6 +20746,20 @@ static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     ind__target_defaults(&k->target);
     k->since = ind__now_ms(); /* opening the device is no stage */
     return IND_OK;
+}
+
+/* From here on the user's context is not touched: whoever builds in it may go on. */
+static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
+    if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
+    if (g->num_outputs + g->num_mutations == 0)
+        return ind__fail(g->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
+    k->context = ind__context_fork(g->context);
+    k->given = k->context ? ind__graph_import(k->context, g) : NULL;
+    if (!k->given) return ind__failed(g->context);
+    (void)ind__graph_enter(k->given);
+    ind_status status = ind__graph_verify(k->given);
+    if (!status) status = ind__compile_device(k);
+    return ind__stage_end(k, status);
 }
 
 /* "y", or "values, indices"; of a number, which has no name, "". NULL without memory. */
@@ -20613,11 +20792,11 @@ static ind_status ind__compile_names(ind__compilation *k) {
     return IND_OK;
 }
 
-static ind_status ind__compile_passes(ind__compilation *k, const ind_graph *g) {
-    ind_status status = ind__graph_optimise(g, k->desc.disabled_passes, &k->graph);
+static ind_status ind__compile_passes(ind__compilation *k) {
+    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->graph);
     if (!status && ind__verifying(k->context)) status = ind__graph_verify(k->graph);
-    if (status) return status;
-    return ind__compile_names(k);
+    if (!status) status = ind__compile_names(k);
+    return ind__stage_end(k, status);
 }
 
 /* What the program calls must exist on the device that it is compiled for. */
@@ -20640,7 +20819,7 @@ static ind_status ind__compile_lower(ind__compilation *k) {
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
     ind__clock_stage(k, &k->stats.lower_ms);
-    return status;
+    return ind__stage_end(k, status);
 }
 
 static const char *ind__compilation_origin(uint32_t node, void *user) {
@@ -20657,7 +20836,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
         status =
             ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
     ind__clock_stage(k, &k->stats.schedule_ms);
-    return status;
+    return ind__stage_end(k, status);
 }
 
 /* The host device walks the schedule itself; it has a plan only where the CUDA text is what is asked for. */
@@ -20666,10 +20845,11 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
     if (!status && ind__verifying(k->context)) status = ind__plan_verify(k->plan);
     ind__clock_stage(k, &k->stats.emit_ms);
-    return status;
+    return ind__stage_end(k, status);
 }
 
-/* The module takes lowered, schedule and plan, whether it succeeds or not; the text of the graph stays with it. */
+/* The module takes lowered, schedule and plan, whether it succeeds or not; the text of the graph stays with it. It owns
+   its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
     ind__module_desc d = {
         .device = k->device,
@@ -20699,13 +20879,26 @@ static ind_status ind__compile_module(ind__compilation *k) {
     return IND_OK;
 }
 
-static void ind__compile_end(ind__compilation *k) {
+/* Frees what the module did not take, and on failure the module. */
+static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
+    if (!k->context) return status;
     ind__plan_free(k->plan);
     ind__schedule_free(k->schedule);
     if (k->lowered) ind__lowered_free(k->lowered);
     ind__free(k->context, k->lowered);
     ind__arena_free(&k->names);
     ind_graph_destroy(k->graph);
+    (void)ind_facts_enter(k->context, NULL);
+    ind_graph_destroy(k->given);
+    status = ind__stage_end(k, status);
+    if (!status) return status;
+    ind__device_settle(k->context);
+    if (k->module)
+        ind_module_destroy(k->module);
+    else
+        ind__context_leave(k->context);
+    k->module = NULL;
+    return status;
 }
 
 ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target) {
@@ -20729,21 +20922,17 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     if (module) *module = NULL;
     if (!graph) return IND_INVALID_ARGUMENT;
     if (!module) return ind__fail(graph->context, IND_INVALID_ARGUMENT, "compile: module is NULL");
-    ind__compilation k = {.context = graph->context};
+    ind__compilation k = {.refusals = ind__refusals(graph->context)};
     if (desc) k.desc = *desc;
 
-    ind_facts *before = ind__graph_enter(graph);
-    ind_status status = ind__graph_verify(graph);
-    if (!status) status = ind__compile_begin(&k, graph);
-    if (!status) status = ind__compile_passes(&k, graph);
+    ind_status status = ind__compile_begin(&k, graph);
+    if (!status) status = ind__compile_passes(&k);
     if (!status) status = ind__compile_lower(&k);
     if (!status) status = ind__compile_schedule(&k);
     if (!status) status = ind__compile_plan(&k);
     if (!status) status = ind__compile_module(&k);
 
-    if (status) ind__device_settle(k.context);
-    ind__compile_end(&k);
-    ind__graph_leave(graph, before);
+    status = ind__compile_end(&k, status);
     *module = k.module;
     return status;
 }
@@ -22517,16 +22706,29 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
+/* In the module's context, which is locked. */
+static ind_graph *graph__kernel_graph(ind_module *m, uint32_t kernel) {
+    const uint32_t refusals = ind__refusals(m->context);
+    const ind_kernel *k = &m->desc.schedule->kernel[kernel];
+    return graph__raise_end(graph__raise_kernel(m, k), refusals, k->name);
+}
+
 ind_graph *ind_module_kernel_graph(ind_module *module, int kernel) {
     if (!module) return NULL;
-    const ind_schedule *s = module->desc.schedule;
-    if (kernel < 0 || (uint32_t)kernel >= s->num_kernels) {
+    if (kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) {
         ind__fail(module->context, IND_NOT_FOUND, "kernel graph: there is no kernel %d", kernel);
         return NULL;
     }
-    const uint32_t refusals = module->context->refusals;
-    ind_graph *g = graph__raise_kernel(module, &s->kernel[kernel]);
-    return graph__raise_end(g, refusals, s->kernel[kernel].name);
+    const ind__query q = ind__query_begin(module);
+    ind_graph *g = graph__kernel_graph(module, (uint32_t)kernel);
+    ind_context *root = module->context->root;
+    ind__lock(root);
+    ind_graph *out = g ? ind__graph_import(root, g) : NULL;
+    ind__unlock(root);
+    ind_graph_destroy(g);
+    if (!ind__query_end(&q, IND_OK)) return out;
+    ind_graph_destroy(out);
+    return NULL;
 }
 
 static const char *ind__module_origin(uint32_t node, void *user) {
@@ -22555,7 +22757,7 @@ static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kern
 /* All kernels as graphs, in the order in which they run; where there is none, why. */
 static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
     for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
-        ind_graph *g = ind_module_kernel_graph(m, (int)k);
+        ind_graph *g = graph__kernel_graph(m, k);
         const char *text = g ? ind_graph_text(g) : NULL;
         ind_status status = text ? IND_OK : ind_error_status(m->context);
         ind__print_kernel_heading(t, m, k);
@@ -22613,7 +22815,7 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
         return NULL;
     }
     ind_context *c = x.graph->context;
-    const uint32_t refusals = c->refusals;
+    const uint32_t refusals = ind__refusals(c);
     ind_graph *g = ind_graph_create(c, n->name);
     if (!g) return NULL;
     for (uint32_t i = 0; i < x.graph->num_sizes; i++) (void)ind__graph_declare(g, x.graph->size_symbol[i]);
@@ -22681,7 +22883,8 @@ static ind_status ind__compile_way(ind_module *m, const ind__variant *v, ind_cub
 ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     if (!module || !cubin) return IND_INVALID_ARGUMENT;
     memset(cubin, 0, sizeof *cubin);
-    ind_status status = ind__need_plan(module);
+    const ind__query q = ind__query_begin(module);
+    ind_status status = ind__query_end(&q, ind__need_plan(module));
     if (status) return status;
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
@@ -22854,18 +23057,19 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
         ind__fail(m->context, IND_INVALID_ARGUMENT, "there is no stage %d", (int)stage);
         return NULL;
     }
+    const ind__query q = ind__query_begin(m);
     char **kept = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
-    if (*kept) return *kept;
     ind__text t = {.context = m->context};
-    ind_status status = json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
-    if (!status) ind__text_raw(&t, "", 0);
+    ind_status status = *kept ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
     if (!status) status = ind__text_status(&t);
-    if (status || !t.data) {
+    if (!status) status = ind__refused_since(m->context, q.refusals);
+    if (!status && t.data)
+        *kept = t.data;
+    else
         ind__text_free(&t);
-        return status ? NULL : "";
-    }
-    *kept = t.data;
-    return *kept;
+    const char *text = status ? NULL : *kept ? *kept : "";
+    (void)ind__query_end(&q, status);
+    return text;
 }
 
 const char *ind_module_text(ind_module *module, ind_stage stage) {
@@ -22899,16 +23103,17 @@ static char *ind__name_text(ind_module *m, size_t i) {
 /* What loops are called and buffers hold, made when first asked for. */
 static ind_status ind__need_names(ind_module *m) {
     const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
-    if (m->name) return IND_OK;
-    char **name = ind__alloc(m->context, (num + 1) * sizeof *name);
+    const ind__query q = ind__query_begin(m);
+    char **name = m->name ? m->name : ind__alloc(m->context, (num + 1) * sizeof *name);
     bool ok = name != NULL;
-    for (size_t i = 0; i < num && ok; i++) ok = (name[i] = ind__name_text(m, i)) != NULL;
+    for (size_t i = 0; i < num && ok && !m->name; i++) ok = (name[i] = ind__name_text(m, i)) != NULL;
+    ok = ok && !ind__refused_since(m->context, q.refusals);
     for (size_t i = 0; name && i < num && !ok; i++) ind__free(m->context, name[i]);
     if (ok)
         m->name = name, m->num_names = num;
     else
         ind__free(m->context, name);
-    return ok ? IND_OK : ind__failed(m->context);
+    return ind__query_end(&q, ok ? IND_OK : ind__failed(m->context));
 }
 
 static const char *ind__tensor_held(const ind_module *m, uint32_t buffer) {
@@ -23528,21 +23733,30 @@ const char *ind_module_html(ind_module *module, const char *sizes) {
     ind_context *c = module->context;
     int64_t *value = ind__alloc(c, (module->desc.num_sizes + (size_t)1) * sizeof *value);
     if (!value) return NULL;
+    const ind__query q = ind__query_begin(module);
     ind__text t = {.context = c};
     ind_status status = graph__page_start(module, sizes, value);
     if (!status) status = graph__print_page(&t, module, value);
+    if (!status) status = ind__refused_since(c, q.refusals);
+    if (status) {
+        ind__text_free(&t);
+    } else {
+        ind__free(c, module->html);
+        module->html = t.data;
+    }
     ind__free(c, value);
-    if (status) return ind__text_free(&t), NULL;
-    ind__free(c, module->html);
-    return module->html = t.data;
+    return ind__query_end(&q, status) ? NULL : t.data;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>formula */
 
-static ind_status ind__check_formula(ind_module *m, ind_formula f) {
-    if (!ind__ok(f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
-    if (f.context == m->context) return IND_OK;
-    return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: it belongs to another context than the module");
+/* The formula in the module's context, which is locked. */
+static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
+    if (!ind__ok(*f)) return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: not a valid expression");
+    if (f->context->root != m->context->root)
+        return ind__fail(m->context, IND_INVALID_ARGUMENT, "formula: it belongs to another context than the module");
+    *f = ind__in_context(m->context, *f);
+    return ind__ok(*f) ? IND_OK : ind__failed(m->context);
 }
 
 /* ---- what a module does */
@@ -23564,14 +23778,8 @@ static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__
 
 _Static_assert(sizeof(((ind_kernel_info *)0)->variant) / sizeof(ind_variant_info) == IND__MAX_VARIANTS, "one for each");
 
-ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info) {
-    if (!module || !info) return IND_INVALID_ARGUMENT;
-    memset(info, 0, sizeof *info);
+static ind_status ind__fill_kernel(ind_module *module, int index, ind_kernel_info *info) {
     ind_context *c = module->context;
-    if (index < 0 || (uint32_t)index >= module->desc.schedule->num_kernels) {
-        return ind__fail(c, IND_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u", module->desc.name, index,
-                         (unsigned)module->desc.schedule->num_kernels);
-    }
     ind_status status = ind__need_plan(module);
     if (status) return status;
     const ind_kernel *k = &module->desc.schedule->kernel[index];
@@ -23592,6 +23800,17 @@ ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_inf
         if (!ind__ok(info->variant[v].shared_bytes) || !ind__ok(info->variant[v].grid[2])) return ind__failed(c);
     }
     return IND_OK;
+}
+
+ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info) {
+    if (!module || !info) return IND_INVALID_ARGUMENT;
+    memset(info, 0, sizeof *info);
+    if (index < 0 || (uint32_t)index >= module->desc.schedule->num_kernels) {
+        return ind__fail(module->context, IND_NOT_FOUND, "graph \"%s\" has no kernel %d; it has %u", module->desc.name,
+                         index, (unsigned)module->desc.schedule->num_kernels);
+    }
+    const ind__query q = ind__query_begin(module);
+    return ind__query_end(&q, ind__fill_kernel(module, index, info));
 }
 
 /* The entry of a table by graph node for the index-th op of a kernel. */
@@ -23628,11 +23847,12 @@ static ind_formula ind__module_total(const ind_module *m, size_t place) {
     for (uint32_t i = 0; i < n; i++) {
         memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + place, sizeof *term);
     }
+    const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     ind_expr sum = ind_expr_sum(m->context, term, (int)n);
     (void)ind_facts_enter(m->context, before);
     ind__free(m->context, term);
-    return sum;
+    return ind__query_end(&q, IND_OK) ? none : sum;
 }
 
 ind_formula ind_module_bytes_read(const ind_module *module) {
@@ -23648,8 +23868,10 @@ ind_formula ind_module_flops(const ind_module *module) {
 }
 
 ind_formula ind_module_time_ns(ind_module *module) {
-    if (!module || ind__need_plan(module)) return (ind_formula){module ? module->context : NULL, 0};
-    return module->desc.plan->time_ns;
+    if (!module) return (ind_formula){0};
+    const ind__query q = ind__query_begin(module);
+    const ind_formula none = {module->context, 0};
+    return ind__query_end(&q, ind__need_plan(module)) ? none : module->desc.plan->time_ns;
 }
 
 /* ---- values */
@@ -23673,12 +23895,14 @@ static void ind__evaluator_destroy_owned(ind__owned *owned) {
 
 static ind_status ind__evaluator_fill(ind_evaluator *e, ind_module *m, const ind_formula *f) {
     ind_status status = ind__program_init(&e->program, m->context, m->desc.sizes, m->desc.num_sizes);
+    e->program.context = m->context->root; /* the module may go before it */
     e->slot = ind__alloc(m->context, ((size_t)e->num + 1) * sizeof *e->slot);
     if (!status && !e->slot) status = ind__failed(m->context);
     for (int i = 0; i < e->num && !status; i++) {
-        status = ind__check_formula(m, f[i]);
+        ind_formula own = f[i];
+        status = ind__check_formula(m, &own);
         if (status) break;
-        e->slot[i] = ind__program_add(&e->program, f[i]);
+        e->slot[i] = ind__program_add(&e->program, own);
         if (e->slot[i] == UINT32_MAX) status = ind__failed(m->context);
     }
     size_t slots = (size_t)e->program.num_inputs + e->program.num_ops;
@@ -23694,16 +23918,18 @@ ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int nu
         return ind__fail(module->context, IND_INVALID_ARGUMENT,
                          "evaluator: formulas or the place for it are NULL, or none");
     }
-    ind_evaluator *e = ind__alloc(module->context, sizeof *e);
-    if (!e) return ind__failed(module->context);
+    ind_context *root = module->context->root;
+    ind_evaluator *e = ind__alloc(root, sizeof *e);
+    if (!e) return ind__failed(root);
     e->num = num;
-    e->program.context = module->context;
-    ind_status status = ind__evaluator_fill(e, module, f);
+    e->program.context = root;
+    const ind__query q = ind__query_begin(module);
+    ind_status status = ind__query_end(&q, ind__evaluator_fill(e, module, f));
     if (status) {
         ind__evaluator_destroy_owned(&e->owned);
         return status;
     }
-    ind__own(module->context, &e->owned, ind__evaluator_destroy_owned);
+    ind__own(root, &e->owned, ind__evaluator_destroy_owned);
     *evaluator = e;
     return IND_OK;
 }
@@ -23742,15 +23968,14 @@ static bool ind__size_value(const ind_symbol *symbol, void *user, int64_t *out) 
 
 ind_status ind_formula_eval(ind_module *module, ind_formula f, const char *sizes, int64_t *value) {
     if (!module || !value) return IND_INVALID_ARGUMENT;
-    ind_status status = ind__check_formula(module, f);
-    if (status) return status;
+    const ind__query q = ind__query_begin(module);
     int64_t *values = ind__alloc(module->context, (module->desc.num_sizes + (size_t)1) * sizeof *values);
-    if (!values) return ind__failed(module->context);
-    status = ind__module_sizes(module, "run", sizes ? sizes : "", values);
     ind__size_values v = {module, values};
+    ind_status status = values ? ind__check_formula(module, &f) : ind__failed(module->context);
+    if (!status) status = ind__module_sizes(module, "run", sizes ? sizes : "", values);
     if (!status) status = ind_expr_eval(f, ind__size_value, &v, value);
     ind__free(module->context, values);
-    return status;
+    return ind__query_end(&q, status);
 }
 
 ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, int64_t *hi) {
@@ -23758,8 +23983,11 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     if (hi) *hi = INT64_MAX;
     if (!module) return IND_INVALID_ARGUMENT;
     if (!lo || !hi) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the place for a bound is NULL");
-    ind_status status = ind__check_formula(module, f);
+    const ind__query q = ind__query_begin(module);
+    ind_status status = ind__check_formula(module, &f);
     if (!status) ind_bounds(module->facts, f, lo, hi);
+    status = ind__query_end(&q, status);
+    if (status) *lo = INT64_MIN, *hi = INT64_MAX;
     return status;
 }
 
@@ -23791,16 +24019,16 @@ static void ind__refuse_inverse(ind_context *c, const char *name, ind_expr coeff
     }
 }
 
-ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit) {
-    ind_formula none = {module ? module->context : NULL, 0};
-    ind_expr coefficient, rest;
-    if (!module || ind__check_formula(module, f)) return none;
+static ind_formula ind__invert(ind_module *module, ind_formula f, const char *name, int64_t limit) {
     ind_context *c = module->context;
+    ind_formula none = {c, 0};
+    ind_expr coefficient, rest;
+    if (ind__check_formula(module, &f)) return none;
     if (!name) return ind__fail(c, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), none;
     uint32_t at = ind__free_size(module, name);
     if (at == UINT32_MAX) return none;
     ind_facts *before = ind_facts_enter(c, module->facts);
-    c->error.status = IND_OK;
+    ind__state_of(c)->status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
     if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that they give it */
     f = module->facts ? ind_simplify(module->facts, f) : f;
@@ -23814,6 +24042,13 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
     }
     (void)ind_facts_enter(c, before);
     return inverse;
+}
+
+ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit) {
+    if (!module) return (ind_formula){0};
+    const ind__query q = ind__query_begin(module);
+    ind_formula inverse = ind__invert(module, f, name, limit);
+    return ind__query_end(&q, IND_OK) ? (ind_formula){module->context, 0} : inverse;
 }
 
 /* --------------------------------------------------------------------------------------------------- >>solve */
@@ -24207,9 +24442,10 @@ static ind_status ind__solve(ind__solver *s, int64_t *found) {
                      symbol->name, (long long)symbol->lo, (long long)symbol->hi, (long long)s->limit);
 }
 
-int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes, int64_t limit) {
+static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char *name, const char *sizes,
+                                  int64_t limit) {
     int64_t found = 0;
-    if (!module || ind__check_formula(module, f)) return -1;
+    if (ind__check_formula(module, &f)) return -1;
     if (!name) return ind__fail(module->context, IND_INVALID_ARGUMENT, "formula: the name of the size is NULL"), -1;
     ind__solver s = {.module = module, .size = ind__free_size(module, name), .limit = limit};
     if (s.size == UINT32_MAX) return -1;
@@ -24217,8 +24453,15 @@ int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, c
     ind_status before = ind_error_status(module->context), status = ind__solver_prepare(&s, f, sizes);
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
-    if (!status) module->context->error.status = before; /* values that overflowed on the way were no failure */
+    if (!status) ind__state_of(module->context)->status = before; /* values that overflowed on the way were no failure */
     return status ? -1 : found * s.step;
+}
+
+int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes, int64_t limit) {
+    if (!module) return -1;
+    const ind__query q = ind__query_begin(module);
+    int64_t most = ind__solve_formula(module, f, name, sizes, limit);
+    return ind__query_end(&q, IND_OK) ? -1 : most;
 }
 
 #endif /* INDUCTOR_GRAPH_IMPLEMENTATION_DONE */

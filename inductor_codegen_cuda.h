@@ -12756,7 +12756,7 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     ind__target_defaults(&p->target);
     p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
     ind_status status = p->kernel ? IND_OK : ind__failed(c);
-    const uint32_t refusals = c->refusals;
+    const uint32_t refusals = ind__refusals(c);
     if (!status) status = cg__plan_all(p);
     for (uint32_t k = 0; !status && k < p->num_kernels; k++) status = cg__predict(p, k);
     if (!status) status = cg__predict_all(p);

@@ -24,8 +24,8 @@
 
    Contents (search for the anchor)
        >>config >>status >>context >>dtype >>expr >>ops >>body >>layout >>loops >>text >>eval >>internal
-       implementation: >>memory >>string >>intern >>simplify >>facts >>assume >>index >>expr-text >>program >>record
-       >>replay >>boxes >>realise >>verify >>print >>evaluate
+       implementation: >>threads >>memory >>string >>intern >>simplify >>facts >>assume >>import >>index >>expr-text
+       >>program >>record >>replay >>boxes >>realise >>verify >>print >>evaluate
 */
 #ifndef INDUCTOR_IR_H
 #define INDUCTOR_IR_H
@@ -771,9 +771,32 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
 ind_status ind__failed(ind_context *c); /* the recorded status, IND_VERIFY if a failure came without one */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
 bool ind__verifying(ind_context *c); /* is the verifier on? */
-/* IND_OUT_OF_MEMORY if an allocation was refused since c->refusals was `before`: a proof that ran out of memory says
-   "not proven", which must not decide what a stage makes. */
+
+/* What a thread has met in a context: its last failure, and counts by which a caller learns what happened in a callee.
+   Each thread has its own, so that a failure in one thread is never seen by a call in another. */
+typedef struct ind__state {
+    uint32_t quiet;     /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
+    uint32_t failures;  /* recorded so far */
+    uint32_t refusals;  /* of them, allocations that were refused */
+    uint32_t overflows; /* results beyond 64 bits, quiet or not: forms may then depend on how they were built */
+    ind_status status;  /* of the last failure */
+    char text[4096];
+} ind__state;
+ind__state *ind__state_of(const ind_context *c); /* the calling thread's; never NULL */
+uint32_t ind__refusals(const ind_context *c);    /* ind__state_of(c)->refusals */
+/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`: a proof that ran out
+   of memory says "not proven", which must not decide what a stage makes. */
 ind_status ind__refused_since(const ind_context *c, uint32_t before);
+
+/* Exclusive use of a context's expressions, facts and caches. A thread may lock a context that it has locked. */
+void ind__lock(ind_context *c);
+void ind__unlock(ind_context *c);
+
+/* A context with expressions of its own and the allocator, logger, device, functions and errors of `root`. Every
+   module has one, in which it is compiled and queried. So compiles and queries of different modules share no table of
+   expressions, and destroying a module frees its expressions. NULL on failure; freed with ind__context_leave. */
+ind_context *ind__context_fork(ind_context *root);
+void ind__context_leave(ind_context *c); /* NULL allowed */
 
 /* Objects that a context owns: freed by ind_context_destroy in reverse order of creation. */
 typedef struct ind__owned {
@@ -880,6 +903,24 @@ void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int
 ind_expr ind__align_up(ind_expr e, int64_t to);
 
 /* ---- index expressions and the loops they are in ---- */
+
+/* Expressions, facts and bodies of one context, made in another of the same root. Canonical form depends on structure
+   alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
+typedef struct ind__import {
+    ind_context *to;
+    struct ind__id_map {
+        ind_context *context;
+        uint32_t *slot; /* pairs of key (0: free) and value */
+        uint32_t num, cap;
+        uint32_t lent; /* the capacity that is not freed here */
+    } made; /* expressions by their ids */
+} ind__import;
+ind__import ind__import_begin(ind_context *to);                             /* all that it imports is of one context */
+ind_expr ind__import_expr(ind__import *m, ind_expr e);                      /* invalid for the invalid one */
+ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds those of f to `to` */
+void ind__import_end(ind__import *m);
+/* e in context c: e itself, or imported. Invalid, with the error set, if the contexts have different roots. */
+ind_expr ind__in_context(ind_context *c, ind_expr e);
 
 /* x / y where y is proven to divide x; else invalid, without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
@@ -1059,6 +1100,7 @@ ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *r
 ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
+ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */
 
 /* The loops of a body as they may be written anew: loop indices var[0..rank) and reduction indices after them, with
    their extents, and every index expression of the body in terms of them. value[] says what to put for each of the
@@ -1404,7 +1446,8 @@ void ind__eval_free(ind__eval *e);
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
 /* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
-   caller before they are used; STOREs write memory. */
+   caller before they are used; STOREs write memory. IND_VERIFY (e->bad_access) is recorded by the caller: worker threads
+   run this, and they record no failure. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Fills what runs of rows join their values in with the value that changes nothing. */
 void ind__eval_begin_runs(ind__eval *e);
@@ -1426,24 +1469,23 @@ uint8_t ind__f32_to_f8e5m2(float f);
 struct ind__interner;
 struct ind_context {
     ind_context_desc desc;
-    struct {
-        ind_status status;
-        char text[4096];
-    } error;
-    uint32_t quiet;     /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
-    uint32_t failures;  /* recorded so far */
-    uint32_t refusals;  /* of them, allocations that were refused */
-    uint32_t overflows; /* results beyond 64 bits, quiet or not: forms may then depend on the way to them */
-    void *error_lock;   /* an atomic_flag: failures may be recorded from worker threads */
+    ind_context *root; /* the user's context; itself, unless it belongs to a module (ind__context_fork) */
+    struct ir__lock *lock;
     struct ind__interner *interner;
+    ind__owned *owned; /* newest first; guarded by the root's `lists` */
+    /* Of the root alone. */
+    struct ir__states *states; /* by thread */
+    struct ir__lock *lists;    /* guards what is below and every list of owned objects; held for a few steps only */
     ind__arena names;
-    ind__owned *owned;                     /* newest first */
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
     const void *schemas;                   /* of inductor.h: operands and attributes of every op, in `names` */
     void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
+/* Exclusive use of the root's lists and `names`, for a few steps: nothing that waits is called in between. */
+void ind__lists_lock(ind_context *c);
+void ind__lists_unlock(ind_context *c);
 
 #ifdef __cplusplus
 }
@@ -1462,10 +1504,186 @@ struct ind_context {
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#include <windows.h>
+#else
+#include <pthread.h>
+#endif
 
 #ifdef __cplusplus
 #error "the implementation is C11: define the implementation macro in a .c file"
 #endif
+
+/* ----------------------------------------------------------------------------------------------- >>threads */
+
+#if defined(_WIN32)
+
+typedef SRWLOCK ir__mutex;
+
+static bool ir__mutex_init(ir__mutex *m) {
+    InitializeSRWLock(m);
+    return true;
+}
+
+static void ir__mutex_destroy(ir__mutex *m) {
+    (void)m;
+}
+
+static void ir__mutex_lock(ir__mutex *m) {
+    AcquireSRWLockExclusive(m);
+}
+
+static void ir__mutex_unlock(ir__mutex *m) {
+    ReleaseSRWLockExclusive(m);
+}
+
+#else
+
+typedef pthread_mutex_t ir__mutex;
+
+static bool ir__mutex_init(ir__mutex *m) {
+    return !pthread_mutex_init(m, NULL);
+}
+
+static void ir__mutex_destroy(ir__mutex *m) {
+    pthread_mutex_destroy(m);
+}
+
+static void ir__mutex_lock(ir__mutex *m) {
+    pthread_mutex_lock(m);
+}
+
+static void ir__mutex_unlock(ir__mutex *m) {
+    pthread_mutex_unlock(m);
+}
+
+#endif
+
+#if defined(_MSC_VER)
+#define IND__THREAD_LOCAL __declspec(thread)
+#else
+#define IND__THREAD_LOCAL _Thread_local
+#endif
+
+/* Its address tells threads apart. A thread that starts later may have that of one that has ended. */
+static IND__THREAD_LOCAL char ir__thread_mark;
+
+/* A mutex that its owner may lock again. Only the owner can find its own mark in `owner`: a relaxed read is enough. */
+typedef struct ir__lock {
+    ir__mutex mutex;
+    _Atomic(const char *) owner;
+    uint32_t depth;
+} ir__lock;
+
+static void ir__lock_take(ir__lock *l) {
+    if (atomic_load_explicit(&l->owner, memory_order_relaxed) != &ir__thread_mark) {
+        ir__mutex_lock(&l->mutex);
+        atomic_store_explicit(&l->owner, &ir__thread_mark, memory_order_relaxed);
+    }
+    l->depth++;
+}
+
+static void ir__lock_give(ir__lock *l) {
+    if (--l->depth) return;
+    atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
+    ir__mutex_unlock(&l->mutex);
+}
+
+static ir__lock *ir__lock_create(ind_context *c) {
+    ir__lock *l = (ir__lock *)ind__alloc(c, sizeof *l);
+    if (!l) return NULL;
+    if (ir__mutex_init(&l->mutex)) return l;
+    ind__free(c, l);
+    ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+    return NULL;
+}
+
+static void ir__lock_destroy(ind_context *c, ir__lock *l) {
+    if (l) ir__mutex_destroy(&l->mutex);
+    ind__free(c, l);
+}
+
+void ind__lock(ind_context *c) {
+    ir__lock_take(c->lock);
+}
+
+void ind__unlock(ind_context *c) {
+    ir__lock_give(c->lock);
+}
+
+void ind__lists_lock(ind_context *c) {
+    ir__lock_take(c->root->lists);
+}
+
+void ind__lists_unlock(ind_context *c) {
+    ir__lock_give(c->root->lists);
+}
+
+/* States of threads, in blocks that are added and stay until the context is destroyed. A thread takes a free one with
+   its first failure. Where no block can be added, threads share `spare`: one may then see another's failure. */
+#define IND__STATES 4
+
+typedef struct ir__states {
+    _Atomic(struct ir__states *) next;
+    _Atomic(const char *) owner[IND__STATES];
+    ind__state state[IND__STATES];
+    ind__state spare; /* of the first block */
+} ir__states;
+
+static ir__states *ir__states_create(const ind_context *c) {
+    ir__states *s = (ir__states *)c->desc.allocator.alloc(sizeof *s, c->desc.allocator.user);
+    if (!s) return NULL;
+    memset(s, 0, sizeof *s);
+    atomic_init(&s->next, NULL);
+    for (int i = 0; i < IND__STATES; i++) atomic_init(&s->owner[i], NULL);
+    return s;
+}
+
+static void ir__states_destroy(const ind_context *c, ir__states *s) {
+    while (s) {
+        ir__states *next = atomic_load(&s->next);
+        c->desc.allocator.free(s, c->desc.allocator.user);
+        s = next;
+    }
+}
+
+static ind__state *ir__states_find(ir__states *s, const char *thread) {
+    for (; s; s = atomic_load_explicit(&s->next, memory_order_acquire))
+        for (int i = 0; i < IND__STATES; i++)
+            if (atomic_load_explicit(&s->owner[i], memory_order_relaxed) == thread) return &s->state[i];
+    return NULL;
+}
+
+/* Takes a free state; adds a block where there is none. */
+static ind__state *ir__states_claim(const ind_context *c, const char *thread) {
+    ir__states *s = c->states, *next;
+    for (;; s = next) {
+        for (int i = 0; i < IND__STATES; i++) {
+            const char *none = NULL;
+            if (atomic_compare_exchange_strong(&s->owner[i], &none, thread)) return &s->state[i];
+        }
+        next = atomic_load_explicit(&s->next, memory_order_acquire);
+        if (next) continue;
+        ir__states *more = ir__states_create(c);
+        if (!more) return &c->states->spare;
+        if (atomic_compare_exchange_strong(&s->next, &next, more))
+            next = more;
+        else
+            c->desc.allocator.free(more, c->desc.allocator.user);
+    }
+}
+
+ind__state *ind__state_of(const ind_context *c) {
+    ind__state *s = ir__states_find(c->root->states, &ir__thread_mark);
+    return s ? s : ir__states_claim(c->root, &ir__thread_mark);
+}
+
+uint32_t ind__refusals(const ind_context *c) {
+    return ind__state_of(c)->refusals;
+}
 
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
@@ -1586,43 +1804,30 @@ void ind__arena_free(ind__arena *a) {
     a->used = a->capacity = 0;
 }
 
-static void ir__error_lock(ind_context *c) {
-    if (c->error_lock)
-        while (atomic_flag_test_and_set_explicit((atomic_flag *)c->error_lock, memory_order_acquire)) {
-        }
-}
-
-static void ir__error_unlock(ind_context *c) {
-    if (c->error_lock) atomic_flag_clear_explicit((atomic_flag *)c->error_lock, memory_order_release);
-}
-
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) {
-    if (c->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) {
-        c->overflows += status == IND_OVERFLOW;
-        return status;
-    }
-    char text[sizeof c->error.text];
+    ind__state *s = ind__state_of(c);
+    s->overflows += status == IND_OVERFLOW;
+    if (s->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
+    char text[sizeof s->text]; /* apart: the old text may be an argument of the new one */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    ir__error_lock(c);
-    c->failures++;
-    c->overflows += status == IND_OVERFLOW;
-    c->refusals += status == IND_OUT_OF_MEMORY;
-    c->error.status = status;
-    memcpy(c->error.text, text, strlen(text) + 1);
-    ir__error_unlock(c);
+    s->failures++;
+    s->refusals += status == IND_OUT_OF_MEMORY;
+    s->status = status;
+    memcpy(s->text, text, strlen(text) + 1);
     ind__log(c, 3, "%s", text);
     return status;
 }
 
 ind_status ind__failed(ind_context *c) {
-    return c->error.status ? c->error.status : ind__fail(c, IND_VERIFY, "a step failed without a reason");
+    const ind__state *s = ind__state_of(c);
+    return s->status ? s->status : ind__fail(c, IND_VERIFY, "a step failed without a reason");
 }
 
 ind_status ind__refused_since(const ind_context *c, uint32_t before) {
-    return c->refusals == before ? IND_OK : IND_OUT_OF_MEMORY;
+    return ind__refusals(c) == before ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
 void ind__log(ind_context *c, int level, const char *format, ...) {
@@ -1644,18 +1849,22 @@ bool ind__verifying(ind_context *c) {
 }
 
 void ind__own(ind_context *c, ind__owned *o, void (*destroy)(ind__owned *)) {
+    ind__lists_lock(c);
     o->prev = NULL;
     o->next = c->owned;
     o->destroy = destroy;
     if (c->owned) c->owned->prev = o;
     c->owned = o;
+    ind__lists_unlock(c);
 }
 
 void ind__disown(ind_context *c, ind__owned *o) {
+    ind__lists_lock(c);
     if (o->prev) o->prev->next = o->next;
     if (o->next) o->next->prev = o->prev;
     if (c->owned == o) c->owned = o->next;
     o->prev = o->next = NULL;
+    ind__lists_unlock(c);
 }
 
 static void ir__env_string(const char **field, const char *name) {
@@ -1694,6 +1903,12 @@ static bool ir__keep_string(ind_context *c, const char **s) {
 static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
 
+/* What every context has of its own, also a module's. */
+static bool ir__context_begin(ind_context *c) {
+    c->lock = ir__lock_create(c);
+    return c->lock && ir__interner_create(c);
+}
+
 ind_status ind_context_create(const ind_context_desc *desc, ind_context **context) {
     if (!context) return IND_INVALID_ARGUMENT;
     *context = NULL;
@@ -1705,12 +1920,11 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     if (!c) return IND_OUT_OF_MEMORY;
     memset(c, 0, sizeof *c);
     c->desc = d;
-    c->names.context = c;
-    c->error_lock = ind__alloc(c, sizeof(atomic_flag));
-    bool ok = c->error_lock != NULL;
-    if (ok) atomic_flag_clear((atomic_flag *)c->error_lock);
+    c->root = c->names.context = c;
+    c->states = ir__states_create(c);
+    bool ok = c->states && (c->lists = ir__lock_create(c)) != NULL && ir__context_begin(c);
     ok = ok && ir__keep_string(c, &c->desc.cuda.library_path) && ir__keep_string(c, &c->desc.cuda.nvrtc_path) &&
-         ir__keep_string(c, &c->desc.pack.path) && ir__interner_create(c);
+         ir__keep_string(c, &c->desc.pack.path);
     if (!ok) {
         ind_context_destroy(c);
         return IND_OUT_OF_MEMORY;
@@ -1719,26 +1933,51 @@ ind_status ind_context_create(const ind_context_desc *desc, ind_context **contex
     return IND_OK;
 }
 
-void ind_context_destroy(ind_context *c) {
-    if (!c) return;
+static void ir__destroy_owned(ind_context *c) {
     while (c->owned) {
         ind__owned *o = c->owned;
         ind__disown(c, o);
         o->destroy(o);
     }
+}
+
+void ind_context_destroy(ind_context *c) {
+    if (!c) return;
+    ir__destroy_owned(c);
     if (c->runtime_destroy) c->runtime_destroy(c);
     ir__interner_destroy(c);
     ind__arena_free(&c->names);
-    ind__free(c, c->error_lock);
+    ir__lock_destroy(c, c->lock);
+    ir__lock_destroy(c, c->lists);
+    ir__states_destroy(c, c->states);
     c->desc.allocator.free(c, c->desc.allocator.user);
 }
 
+ind_context *ind__context_fork(ind_context *c) {
+    ind_context *root = c->root, *fork = (ind_context *)ind__alloc(root, sizeof *fork);
+    if (!fork) return NULL;
+    fork->desc = root->desc;
+    fork->root = root;
+    if (ir__context_begin(fork)) return fork;
+    ind__context_leave(fork);
+    return NULL;
+}
+
+void ind__context_leave(ind_context *c) {
+    if (!c) return;
+    ind_context *root = c->root;
+    ir__destroy_owned(c);
+    ir__interner_destroy(c);
+    ir__lock_destroy(c, c->lock);
+    ind__free(root, c);
+}
+
 const char *ind_error(const ind_context *c) {
-    return c ? c->error.text : "no context: ind_context_create failed or was not called";
+    return c ? ind__state_of(c)->text : "no context: ind_context_create failed or was not called";
 }
 
 ind_status ind_error_status(const ind_context *c) {
-    return c ? c->error.status : IND_INVALID_ARGUMENT;
+    return c ? ind__state_of(c)->status : IND_INVALID_ARGUMENT;
 }
 
 const ind_context_desc *ind_context_query_desc(const ind_context *c) {
@@ -1945,13 +2184,21 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
 
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
-/* 32 bytes and, for more than two arguments, 4 for each of them; the hash table adds 7 to 10. A node never moves, so
-   modules that run may read expressions while the building thread makes new ones. */
+/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` counts them. */
+typedef struct ir__symbol {
+    ind_symbol symbol; /* first */
+    uint64_t key;
+    uint32_t number;
+} ir__symbol;
+
+/* 32 bytes and, for more than two arguments, 4 for each of them; the hash table adds 7 to 10. Nodes and symbols never
+   move or change: one thread may read existing expressions while another makes new ones. */
 typedef struct ir__expr_node {
     int64_t lo, hi; /* bounds; INT: the value */
     union {
-        uint32_t few[2];      /* SYM: few[0] is the symbol's number */
-        const uint32_t *many; /* num_args > 2 */
+        uint32_t few[2];
+        const uint32_t *many;     /* num_args > 2 */
+        const ir__symbol *symbol; /* SYM */
     } arg;
     uint32_t symbols; /* Bloom mask of the symbols inside, and in the extents of loop indices */
     uint32_t num_args : 19, kind : 5, depth : 8;
@@ -2005,9 +2252,7 @@ struct ind__interner {
     uint32_t *word;
     uint32_t words_left;
     struct ir__term_block *free_terms;
-    ind_symbol **symbol;
-    uint64_t *symbol_key; /* orders symbols by name: length, then the first characters */
-    uint32_t num_symbols, cap_symbols, num_keys, cap_keys;
+    uint32_t num_symbols;
     ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
@@ -2057,8 +2302,6 @@ static void ir__interner_destroy(ind_context *c) {
     ind__free(c, in->slot);
     ind__free(c, in->tag);
     ind__free(c, in->cache);
-    ind__free(c, in->symbol);
-    ind__free(c, in->symbol_key);
     ind__arena_free(&in->arena);
     ind__free(c, in);
 }
@@ -2102,7 +2345,7 @@ static uint32_t ir__hash_symbol(const ind_symbol *s) {
 
 static uint32_t ir__hash_node(const struct ind__interner *in, uint32_t id) {
     const ir__expr_node *n = ir__node_at(in, id);
-    if (n->kind == IND_EXPR_SYM) return ir__hash_symbol(in->symbol[n->arg.few[0]]);
+    if (n->kind == IND_EXPR_SYM) return ir__hash_symbol(&n->arg.symbol->symbol);
     return ir__hash_args((ind_expr_kind)n->kind, ir__node_args(n), n->num_args, n->kind == IND_EXPR_INT ? n->lo : 0);
 }
 
@@ -2449,7 +2692,7 @@ static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol
     uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32), id;
     for (; (id = ir__table_next(in, hash, &at)); at++) {
         const ir__expr_node *n = ir__node_at(in, id);
-        if (n->kind == IND_EXPR_SYM && ir__same_symbol(in->symbol[n->arg.few[0]], s)) break;
+        if (n->kind == IND_EXPR_SYM && ir__same_symbol(&n->arg.symbol->symbol, s)) break;
     }
     return id;
 }
@@ -2500,22 +2743,17 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     uint32_t hash = ir__hash_symbol(&s);
     uint32_t id = ir__find_symbol(in, &s, hash);
     if (id) return ir__expr_make(c, id);
-    ind_symbol *copy = (ind_symbol *)ind__arena_copy(&in->arena, &s, sizeof s);
-    if (copy) copy->name = ind__arena_string(&in->arena, s.name, strlen(s.name));
-    if (!copy || !copy->name || !(id = ir__interner_append(in))) return ir__expr_none(c);
-    ind_symbol **slot = IND__PUSH(c, ind_symbol *, in->symbol, in->num_symbols, in->cap_symbols);
-    uint64_t *order = slot ? IND__PUSH(c, uint64_t, in->symbol_key, in->num_keys, in->cap_keys) : NULL;
-    if (!order) { /* no memory: the tables keep their equal lengths, the node is the last one and goes again */
-        in->num_nodes--;
-        in->num_symbols = in->num_keys;
-        return ir__expr_none(c);
-    }
-    *slot = copy;
-    *order = ir__symbol_key(copy->name);
+    ir__symbol *copy = (ir__symbol *)ind__arena_alloc(&in->arena, sizeof *copy);
+    const char *name = copy ? ind__arena_string(&in->arena, s.name, strlen(s.name)) : NULL;
+    if (!name || !(id = ir__interner_append(in))) return ir__expr_none(c);
+    copy->symbol = s;
+    copy->symbol.name = name;
+    copy->key = ir__symbol_key(name);
+    copy->number = in->num_symbols++;
     ir__expr_node *n = ir__node_at(in, id);
     n->kind = IND_EXPR_SYM;
-    n->arg.few[0] = in->num_symbols - 1;
-    n->symbols = 1u << (n->arg.few[0] & 31);
+    n->arg.symbol = copy;
+    n->symbols = 1u << (copy->number & 31);
     if (ind__ok(s.extent)) { /* walks go on into the extent: a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
@@ -2573,7 +2811,7 @@ ind_expr ind_expr_arg(ind_expr e, int i) {
 }
 
 const ind_symbol *ind_expr_symbol(ind_expr e) {
-    return ind_expr_query_kind(e) == IND_EXPR_SYM ? e.context->interner->symbol[ir__node_of(e)->arg.few[0]] : NULL;
+    return ind_expr_query_kind(e) == IND_EXPR_SYM ? &ir__node_of(e)->arg.symbol->symbol : NULL;
 }
 
 bool ind_expr_is_int(ind_expr e, int64_t *value) {
@@ -2582,8 +2820,31 @@ bool ind_expr_is_int(ind_expr e, int64_t *value) {
     return true;
 }
 
+static bool ir__same_symbol_elsewhere(const ind_symbol *a, const ind_symbol *b);
+
+/* Are nodes of two contexts of one root the same expression? */
+static bool ir__same_elsewhere(ind_expr a, ind_expr b) {
+    if (!a.id || !b.id) return a.id == b.id;
+    const ir__expr_node *x = ir__node_of(a), *y = ir__node_of(b);
+    if (x->kind != y->kind || x->num_args != y->num_args) return false;
+    if (x->kind == IND_EXPR_INT) return x->lo == y->lo;
+    if (x->kind == IND_EXPR_SYM) return ir__same_symbol_elsewhere(&x->arg.symbol->symbol, &y->arg.symbol->symbol);
+    for (uint32_t i = 0; i < x->num_args; i++) {
+        ind_expr p = {a.context, ir__node_args(x)[i]}, q = {b.context, ir__node_args(y)[i]};
+        if (!ir__same_elsewhere(p, q)) return false;
+    }
+    return true;
+}
+
+static bool ir__same_symbol_elsewhere(const ind_symbol *a, const ind_symbol *b) {
+    return a->kind == b->kind && a->slot == b->slot && a->lo == b->lo && a->hi == b->hi &&
+           a->multiple_of == b->multiple_of && a->hint == b->hint && !strcmp(a->name, b->name) &&
+           ir__same_elsewhere(a->extent, b->extent);
+}
+
 bool ind_expr_same(ind_expr a, ind_expr b) {
-    return a.id && a.id == b.id && a.context == b.context;
+    if (!a.id || !b.id || a.context == b.context) return a.id && a.id == b.id;
+    return a.context->root == b.context->root && ir__same_elsewhere(a, b);
 }
 
 void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
@@ -2621,11 +2882,14 @@ static ind_expr ir__fail_overflow(ind_context *c) {
     return ir__expr_none(c);
 }
 
-static bool ir__both_ok(ind_expr a, ind_expr b) {
-    if (!ind__ok(a) || !ind__ok(b)) return false;
-    if (a.context == b.context) return true;
-    ind__fail(a.context, IND_INVALID_ARGUMENT, "size expressions of two different contexts");
-    return false;
+/* Both are valid and of one context. Those of modules become the user's context's own where they meet others. */
+static bool ir__both_ok(ind_expr *a, ind_expr *b) {
+    if (!ind__ok(*a) || !ind__ok(*b)) return false;
+    if (a->context == b->context) return true;
+    ind_context *root = a->context->root;
+    *a = ind__in_context(root, *a);
+    *b = ind__in_context(root, *b);
+    return ind__ok(*a) && ind__ok(*b);
 }
 
 static int64_t ir__gcd64(int64_t a, int64_t b) {
@@ -2638,20 +2902,27 @@ static int64_t ir__gcd64(int64_t a, int64_t b) {
     return x > INT64_MAX ? INT64_MAX / 2 + 1 : (int64_t)x; /* 2^63 has no positive form: half of it divides as well */
 }
 
+static int ir__expr_compare(ind_expr a, ind_expr b);
+
+/* By name, then by the other fields that make a symbol's identity. */
 static int ir__symbol_compare(ind_expr a, ind_expr b) {
-    const struct ind__interner *in = a.context->interner;
-    uint32_t i = ir__node_of(a)->arg.few[0], j = ir__node_of(b)->arg.few[0];
-    const ind_symbol *s = in->symbol[i], *t = in->symbol[j];
-    if (s->kind != t->kind) return s->kind < t->kind ? -1 : 1;
-    if (in->symbol_key[i] != in->symbol_key[j]) return in->symbol_key[i] < in->symbol_key[j] ? -1 : 1;
-    int by_name = strcmp(s->name, t->name);
+    const ir__symbol *s = ir__node_of(a)->arg.symbol, *t = ir__node_of(b)->arg.symbol;
+    if (s->symbol.kind != t->symbol.kind) return s->symbol.kind < t->symbol.kind ? -1 : 1;
+    if (s->key != t->key) return s->key < t->key ? -1 : 1;
+    int by_name = strcmp(s->symbol.name, t->symbol.name);
     if (by_name) return by_name < 0 ? -1 : 1;
-    return a.id < b.id ? -1 : 1;
+    const int64_t x[] = {s->symbol.slot, s->symbol.lo, s->symbol.hi, s->symbol.multiple_of, s->symbol.hint};
+    const int64_t y[] = {t->symbol.slot, t->symbol.lo, t->symbol.hi, t->symbol.multiple_of, t->symbol.hint};
+    for (int i = 0; i < 5; i++)
+        if (x[i] != y[i]) return x[i] < y[i] ? -1 : 1;
+    return ir__expr_compare(s->symbol.extent, t->symbol.extent);
 }
 
-/* Total order of nodes by structure, not by age, so that texts do not depend on what was built before. */
+/* Total order of nodes by structure, not by age: texts do not depend on what was built before, and an expression is
+   canonical in every context that holds it. */
 static int ir__expr_compare(ind_expr a, ind_expr b) {
     if (a.id == b.id) return 0;
+    if (!a.id || !b.id) return a.id ? 1 : -1;
     const ir__expr_node *x = ir__node_of(a), *y = ir__node_of(b);
     if (x->kind != y->kind) { /* products first: 384*S*i0 + 384*i1 + i2 */
         if (x->kind == IND_EXPR_MUL || y->kind == IND_EXPR_MUL) return x->kind == IND_EXPR_MUL ? -1 : 1;
@@ -2679,12 +2950,7 @@ static int ir__known_condition(ind_expr condition);
 
 /* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set; `slot` may be lent (as
    many zeros as `cap`, a power of two, says): then nothing is allocated for the first few. */
-typedef struct ir__id_map {
-    ind_context *context;
-    uint32_t *slot; /* pairs of key (0: free) and value */
-    uint32_t num, cap;
-    uint32_t lent; /* the capacity that is not freed here */
-} ir__id_map;
+typedef struct ind__id_map ir__id_map;
 
 static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
     uint32_t at = key * 2654435761u & (m->cap - 1);
@@ -2831,8 +3097,8 @@ static uint64_t ir__order_key(const struct ind__interner *in, uint32_t id, int d
     const ir__expr_node *n = ir__node_at(in, id);
     const uint64_t rank = n->kind == IND_EXPR_MUL ? 0 : n->kind;
     if (n->kind == IND_EXPR_SYM) {
-        uint32_t number = n->arg.few[0];
-        return rank << 59 | (uint64_t)in->symbol[number]->kind << 56 | in->symbol_key[number] >> 8;
+        const ir__symbol *s = n->arg.symbol;
+        return rank << 59 | (uint64_t)s->symbol.kind << 56 | s->key >> 8;
     }
     uint64_t first = n->num_args && depth ? ir__order_key(in, ir__node_args(n)[0], depth - 1) : 0;
     return rank << 59 | (uint64_t)n->num_args << 40 | first >> 24;
@@ -3338,10 +3604,10 @@ static void ir__join_all(ir__sum *s) {
             ir__map_free(&j.roots);
             return;
         }
-        s->context->quiet++;
+        ind__state_of(s->context)->quiet++;
         for (uint32_t i = 0; i < s->num; i++)
             if (s->t[i].c && ir__join_term(&j, i)) changed = true;
-        s->context->quiet--;
+        ind__state_of(s->context)->quiet--;
         for (uint32_t i = 0; i < j.extra.num; i++) ir__sum_push(s, j.extra.t[i]);
         s->failed = s->failed || j.extra.failed;
         ir__sum_free(&j.extra);
@@ -3399,7 +3665,7 @@ static ind_expr ir__make_add(ind_expr a, ind_expr b) {
 }
 
 ind_expr ind_expr_add(ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y, v;
     bool ia = ind_expr_is_int(a, &x), ib = ind_expr_is_int(b, &y);
     if (ia && ib) return __builtin_add_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
@@ -3415,11 +3681,11 @@ ind_expr ind_expr_neg(ind_expr a) {
 
 /* -e without an error where it has no 64-bit form; *failed where it is invalid for want of something else. */
 static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
-    uint32_t failures = e.context->failures;
-    e.context->quiet++;
+    uint32_t failures = ind__state_of(e.context)->failures;
+    ind__state_of(e.context)->quiet++;
     ind_expr minus = ind_expr_neg(e);
-    e.context->quiet--;
-    *failed = failures != e.context->failures;
+    ind__state_of(e.context)->quiet--;
+    *failed = failures != ind__state_of(e.context)->failures;
     return minus;
 }
 
@@ -3438,22 +3704,22 @@ static ind_expr ir__sub_lowest(ind_expr a, ind_expr b) {
 
 ind_expr ind_expr_sub(ind_expr a, ind_expr b) {
     bool failed;
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     ind_expr minus = ir__quiet_neg(b, &failed);
     return ind__ok(minus) || failed ? ind_expr_add(a, minus) : ir__sub_lowest(a, b);
 }
 
-static bool ir__all_of(ind_context *c, const ind_expr *v, int n) {
+static bool ir__all_ok(ind_context *c, const ind_expr *v, int n) {
     if (!c || n < 0 || (n && !v)) return false;
     for (int i = 0; i < n; i++)
-        if (!ind__ok(v[i]) || v[i].context != c) return false;
+        if (!ind__ok(v[i])) return false;
     return true;
 }
 
 ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {
-    if (!ir__all_of(c, v, n)) return ir__expr_none(c);
+    if (!ir__all_ok(c, v, n)) return ir__expr_none(c);
     ir__sum s = {.context = c};
-    for (int i = 0; i < n; i++) ir__sum_add(&s, v[i], 1);
+    for (int i = 0; i < n; i++) ir__sum_add(&s, ind__in_context(c, v[i]), 1);
     return ir__sum_finish(&s);
 }
 
@@ -3502,7 +3768,7 @@ static bool ir__is_plain(ind_expr e) {
 }
 
 static ind_expr ir__mul2(ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y, v;
     bool ia = ind_expr_is_int(a, &x), ib = ind_expr_is_int(b, &y);
     if (ia && ib) return __builtin_mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
@@ -3521,9 +3787,9 @@ ind_expr ind_expr_mul(ind_expr a, ind_expr b) {
 }
 
 ind_expr ind_expr_product(ind_context *c, const ind_expr *v, int n) {
-    if (!ir__all_of(c, v, n)) return ir__expr_none(c);
+    if (!ir__all_ok(c, v, n)) return ir__expr_none(c);
     ind_expr p = ind_int(c, 1);
-    for (int i = 0; i < n; i++) p = ir__mul2(p, v[i]);
+    for (int i = 0; i < n; i++) p = ir__mul2(p, ind__in_context(c, v[i]));
     return p;
 }
 
@@ -3542,15 +3808,15 @@ typedef struct ir__division {
 
 /* Division by what cannot be zero, of any sign: over -b where b is negative, unless -a or -b has no 64-bit form. */
 static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
     ind_context *c = a.context;
-    uint32_t failures = c->failures;
-    c->quiet++;
+    uint32_t failures = ind__state_of(c)->failures;
+    ind__state_of(c)->quiet++;
     ind_expr r = mod ? ir__modulo(ind_expr_neg(a), ind_expr_neg(b)) : ir__divide(ind_expr_neg(a), ind_expr_neg(b));
     if (mod) r = ind_expr_neg(r);
-    c->quiet--;
-    if (ind__ok(r) || failures != c->failures) return r;
+    ind__state_of(c)->quiet--;
+    if (ind__ok(r) || failures != ind__state_of(c)->failures) return r;
     return mod ? ir__modulo(a, b) : ir__divide(a, b);
 }
 
@@ -4082,11 +4348,11 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
     for (size_t i = 0; ok && !done && !deep && !d.a.failed && i < count; i++) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
-        uint32_t failures = c->failures;
-        c->quiet++; /* a rewriting that overflows is one that does not apply */
+        uint32_t failures = ind__state_of(c)->failures;
+        ind__state_of(c)->quiet++; /* a rewriting that overflows is one that does not apply */
         r = rule->apply(&d);
-        c->quiet--;
-        ok = ind__ok(r) || failures == c->failures;
+        ind__state_of(c)->quiet--;
+        ok = ind__ok(r) || failures == ind__state_of(c)->failures;
         done = ind__ok(r);
         if (done) ir__fire(c, rule->id);
     }
@@ -4106,7 +4372,7 @@ static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
 
 /* a // b where b is never zero, and not proven negative where ir__divide_nonzero can put the minus into a. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y;
     if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x))
         return x == INT64_MIN && y == -1 ? ir__fail_overflow(a.context) : ind_int(a.context, ir__floor_div(x, y));
@@ -4114,7 +4380,7 @@ static ind_expr ir__divide(ind_expr a, ind_expr b) {
 }
 
 static ind_expr ir__modulo(ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y;
     if (ind_expr_is_int(b, &y) && ind_expr_is_int(a, &x)) return ind_int(a.context, ir__floor_mod(x, y));
     return ir__cached(IND_EXPR_MOD, a, b, ir__make_mod);
@@ -4132,16 +4398,16 @@ static bool ir__check_divisor(ind_expr b) {
 }
 
 ind_expr ind_expr_floordiv(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) && ir__check_divisor(b) ? ir__divide_nonzero(a, b, false) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) && ir__check_divisor(b) ? ir__divide_nonzero(a, b, false) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_mod(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) && ir__check_divisor(b) ? ir__divide_nonzero(a, b, true) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) && ir__check_divisor(b) ? ir__divide_nonzero(a, b, true) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b) {
     bool failed;
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     ind_expr minus = ir__quiet_neg(a, &failed);
     if (ind__ok(minus) || failed) return ind_expr_neg(ind_expr_floordiv(minus, b));
     return ind_expr_add(ind_expr_floordiv(a, b), ind_expr_ne(ind_expr_mod(a, b), ind_int(a.context, 0)));
@@ -4305,17 +4571,17 @@ static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
 
 /* Min or Max of n >= 1 expressions: flat, sorted, without arguments that another one beats for all values. */
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
-    if (n < 1 || !ir__all_of(c, v, n)) return ir__expr_none(c);
+    if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     ir__list l = {.context = c};
-    for (int i = 0; i < n; i++) ir__list_flatten(&l, v[i], kind);
+    for (int i = 0; i < n; i++) ir__list_flatten(&l, ind__in_context(c, v[i]), kind);
     ir__list_sort(&l);
     ind_expr r = ir__expr_none(c);
     if (!l.failed) {
-        c->quiet++;
+        ind__state_of(c)->quiet++;
         ir__lattice_prune(&l, kind);
         if (l.num > 1 && l.num <= 32) r = ir__lattice_common(&l, kind);
         if (l.num > 1 && l.num <= 32 && !ind__ok(r)) r = ir__lattice_factor(&l, kind);
-        c->quiet--;
+        ind__state_of(c)->quiet--;
     }
     if (!ind__ok(r)) return ir__list_intern(&l, kind);
     ind__free(c, l.v);
@@ -4333,11 +4599,11 @@ static ind_expr ir__make_max(ind_expr a, ind_expr b) {
 }
 
 ind_expr ind_expr_min(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_MIN, a, b, ir__make_min) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_MIN, a, b, ir__make_min) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_max(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_MAX, a, b, ir__make_max) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_MAX, a, b, ir__make_max) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_min_of(ind_context *c, const ind_expr *v, int n) {
@@ -4442,10 +4708,10 @@ static ind_expr ir__settled(ind_expr condition) {
 }
 
 static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
-    if (!ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     ind_context *c = a.context;
     bool equality = kind == IND_EXPR_EQ || kind == IND_EXPR_NE;
-    c->quiet++;
+    ind__state_of(c)->quiet++;
     ind_expr d = ind_expr_sub(b, a);
     if (kind == IND_EXPR_LT) d = ind_expr_add(d, ind_int(c, -1)); /* a < b: b - a - 1 >= 0 */
     int known = ind__ok(d) ? ir__decide(d, equality) : -1;
@@ -4456,7 +4722,7 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     else if (ind__ok(d) && ir__relation_of(d, equality, &r))
         e = equality ? ir__spell_equality(&r, kind) : ir__spell_inequality(&r);
     ir__relation_free(&r);
-    c->quiet--;
+    ind__state_of(c)->quiet--;
     uint32_t arg[2] = {a.id, b.id};
     if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: as it was given */
     return ir__settled(e);
@@ -4476,16 +4742,16 @@ static ind_expr ir__make_le(ind_expr a, ind_expr b) {
 }
 
 ind_expr ind_expr_eq(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_EQ, a, b, ir__make_eq) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_EQ, a, b, ir__make_eq) : ir__expr_none(a.context);
 }
 ind_expr ind_expr_ne(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_NE, a, b, ir__make_ne) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_NE, a, b, ir__make_ne) : ir__expr_none(a.context);
 }
 ind_expr ind_expr_lt(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_LT, a, b, ir__make_lt) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_LT, a, b, ir__make_lt) : ir__expr_none(a.context);
 }
 ind_expr ind_expr_le(ind_expr a, ind_expr b) {
-    return ir__both_ok(a, b) ? ir__cached(IND_EXPR_LE, a, b, ir__make_le) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_LE, a, b, ir__make_le) : ir__expr_none(a.context);
 }
 
 /* ---- logic; operands that are not 0 or 1 count as "not zero" */
@@ -4498,10 +4764,10 @@ static ind_expr ir__truth(ind_expr e) {
 
 /* `and` and `or`: flat, sorted; one absorbing operand, or one beside its negation, decides. */
 static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
-    if (n < 1 || !ir__all_of(c, v, n)) return ir__expr_none(c);
+    if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     const int64_t absorbing = kind == IND_EXPR_OR;
     ir__list all = {.context = c}, l = {.context = c};
-    for (int i = 0; i < n; i++) ir__list_flatten(&all, ir__truth(v[i]), kind);
+    for (int i = 0; i < n; i++) ir__list_flatten(&all, ir__truth(ind__in_context(c, v[i])), kind);
     bool decided = false;
     for (uint32_t i = 0; i < all.num; i++) {
         int64_t value;
@@ -4526,11 +4792,11 @@ static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v,
 
 ind_expr ind_expr_and(ind_expr a, ind_expr b) {
     ind_expr v[2] = {a, b};
-    return ir__both_ok(a, b) ? ir__logic(a.context, IND_EXPR_AND, v, 2) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__logic(a.context, IND_EXPR_AND, v, 2) : ir__expr_none(a.context);
 }
 ind_expr ind_expr_or(ind_expr a, ind_expr b) {
     ind_expr v[2] = {a, b};
-    return ir__both_ok(a, b) ? ir__logic(a.context, IND_EXPR_OR, v, 2) : ir__expr_none(a.context);
+    return ir__both_ok(&a, &b) ? ir__logic(a.context, IND_EXPR_OR, v, 2) : ir__expr_none(a.context);
 }
 
 ind_expr ind_expr_not(ind_expr a) {
@@ -4571,7 +4837,7 @@ static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
 
 /* One spelling of a choice: the condition is < rather than <=, == rather than !=, and no `not`. */
 ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
-    if (!ir__both_ok(cond, a) || !ir__both_ok(a, b)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&cond, &a) || !ir__both_ok(&a, &b) || !ir__both_ok(&cond, &b)) return ir__expr_none(a.context);
     ind_context *c = a.context;
     int64_t v, x, y;
     cond = ir__truth(cond);
@@ -4590,9 +4856,9 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
     if (a.id == b.id) return a;
     if (ind_expr_is_int(a, &x) && ind_expr_is_int(b, &y) && (x == 0 || x == 1) && (y == 0 || y == 1))
         return x ? cond : ind_expr_not(cond);
-    c->quiet++;
+    ind__state_of(c)->quiet++;
     ind_expr lattice = ir__where_lattice(cond, a, b);
-    c->quiet--;
+    ind__state_of(c)->quiet--;
     if (ind__ok(lattice)) return lattice;
     uint32_t arg[3] = {cond.id, a.id, b.id};
     return ind__ok(cond) ? ir__intern(c, IND_EXPR_WHERE, arg, 3, 0) : cond;
@@ -4847,9 +5113,9 @@ int64_t ind_hint(ind_expr e) {
     const uint32_t key = IND__CACHED_HINT + 1;
     ir__op_cache_entry *had = ir__cache_slot(e.context, IND__CACHED_HINT, e, e);
     if (had->key == key && had->a == e.id) return (int64_t)((uint64_t)had->b << 32 | had->result);
-    e.context->quiet++;
+    ind__state_of(e.context)->quiet++;
     ind_status status = ind_expr_eval(e, ir__hint_of, NULL, &v);
-    e.context->quiet--;
+    ind__state_of(e.context)->quiet--;
     if (status) return 0;
     *had = (ir__op_cache_entry){key, e.id, (uint32_t)((uint64_t)v >> 32), (uint32_t)v};
     return v;
@@ -4944,16 +5210,35 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
     return r;
 }
 
+/* The same in context c, where not all is of one context. */
+static ind_expr ir__substitute_elsewhere(ind_context *c, ind_expr e, const ind_expr *symbols, const ind_expr *values,
+                                         int n) {
+    ind_expr *copy = (ind_expr *)ind__alloc(c, 2 * (size_t)n * sizeof *copy);
+    if (!copy) return ir__expr_none(c);
+    bool ok = true;
+    for (int i = 0; i < 2 * n && ok; i++) {
+        copy[i] = ind__in_context(c, i < n ? symbols[i] : values[i - n]);
+        ok = ind__ok(copy[i]);
+    }
+    e = ok ? ind__in_context(c, e) : ir__expr_none(c);
+    if (ind__ok(e)) e = ind__substitute(e, copy, copy + n, n);
+    ind__free(c, copy);
+    return e;
+}
+
 ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n) {
     if (!ind__ok(e)) return e;
     if (n < 0 || (n && (!symbols || !values))) return ir__expr_none(e.context);
+    ind_context *c = e.context;
     for (int i = 0; i < n; i++) {
-        if (!ir__both_ok(e, symbols[i]) || !ir__both_ok(e, values[i])) return ir__expr_none(e.context);
-        if (ind_expr_symbol(symbols[i])) continue;
-        ind__fail(e.context, IND_INVALID_ARGUMENT, "only symbols can be replaced");
-        return ir__expr_none(e.context);
+        if (!ind__ok(symbols[i]) || !ind__ok(values[i])) return ir__expr_none(e.context);
+        if (!ind_expr_symbol(symbols[i])) {
+            ind__fail(e.context, IND_INVALID_ARGUMENT, "only symbols can be replaced");
+            return ir__expr_none(e.context);
+        }
+        if (symbols[i].context != c || values[i].context != c) c = e.context->root;
     }
-    return ind__substitute(e, symbols, values, n);
+    return c == e.context ? ind__substitute(e, symbols, values, n) : ir__substitute_elsewhere(c, e, symbols, values, n);
 }
 
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest) {
@@ -5140,7 +5425,7 @@ static ind_expr ir__shifted(ind_expr f) {
     moved.lo = moved.hint = 0;
     if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
     moved.multiple_of = 1;
-    moved.slot = -1 - (int)ir__node_of(f)->arg.few[0]; /* its own: two symbols may differ in any field */
+    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* its own: two symbols may differ in any field */
     return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
@@ -5404,9 +5689,9 @@ static bool ir__prove_ge0(ind_expr e) {
     ind_context *c = e.context;
     bool nested = c->interner->proving > 0;
     ind_facts *f = nested ? NULL : ir__facts_in_force(c);
-    c->quiet++;
+    ind__state_of(c)->quiet++;
     if (!ir__facts_in_force(c) && ir__refuted(e)) {
-        c->quiet--;
+        ind__state_of(c)->quiet--;
         return false;
     }
     if (!nested) e = ir__in_force(e);
@@ -5414,25 +5699,25 @@ static bool ir__prove_ge0(ind_expr e) {
     ir__proof p = {f, IND__PROOF_TRIES};
     bool proven = ir__prove(&p, e, nested ? 0 : f && f->known.relation.num ? IND__PROOF_DEPTH : 1);
     c->interner->proving--;
-    c->quiet--;
+    ind__state_of(c)->quiet--;
     return proven;
 }
 
 /* a + by <= b, with by 0 or 1. The same few sizes are compared again and again, so that answers are remembered as the
    results of operations are; but for what failed on the way, as another time it may not. */
 static bool ir__known_below(ind_expr a, ind_expr b, int by) {
-    if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
+    if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id) return by <= 0;
     ind_context *c = a.context;
-    const uint32_t failures = c->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
+    const uint32_t failures = ind__state_of(c)->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
     const uint32_t key = c->interner->joining ? 0 : ir__cache_key(c, kind);
     const ir__op_cache_entry *had = ir__cache_slot(c, kind, a, b);
     if (key && had->key == key && had->a == a.id && had->b == b.id) return had->result;
-    c->quiet++;
+    ind__state_of(c)->quiet++;
     bool below = ir__prove_ge0(ind_expr_sub(ind_expr_sub(b, a), ind_int(c, by)));
-    c->quiet--;
+    ind__state_of(c)->quiet--;
     ir__op_cache_entry entry = {key, a.id, b.id, below};
-    if (key && failures == c->failures) *ir__cache_slot(c, kind, a, b) = entry;
+    if (key && failures == ind__state_of(c)->failures) *ir__cache_slot(c, kind, a, b) = entry;
     return below;
 }
 
@@ -5454,7 +5739,7 @@ bool ind_known_true(ind_expr condition) {
 }
 
 bool ind_known_eq(ind_expr a, ind_expr b) {
-    if (!ind__ok(a) || !ind__ok(b) || a.context != b.context) return false;
+    if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id || !ir__facts_in_force(a.context)) return a.id == b.id;
     return ir__known_below(a, b, 0) && ir__known_below(b, a, 0);
 }
@@ -5558,13 +5843,13 @@ static int64_t ir__plain_divisor(ind_expr e) {
 
 int64_t ind_known_divisor(ind_expr e) {
     if (!ind__ok(e)) return 1;
-    e.context->quiet++;
+    ind__state_of(e.context)->quiet++;
     e = ir__in_force(e);
     ir__divisor w = {.limit = UINT32_MAX, .facts = ir__facts_in_force(e.context)};
     int64_t g = ir__known_factor(&w, e);
     ir__map_free(&w.walk.seen);
     ind__free(e.context, w.done);
-    e.context->quiet--;
+    ind__state_of(e.context)->quiet--;
     return g;
 }
 
@@ -5636,9 +5921,9 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
     int64_t d, value;
     if (!ind_expr_is_int(m, &d) || d < 1) return false;
     c->interner->proving++; /* the differences built on the way may hold quotients, which would ask again */
-    c->quiet++;
+    ind__state_of(c)->quiet++;
     bool known = ir__int_residue(f, e, d, &value);
-    c->quiet--;
+    ind__state_of(c)->quiet--;
     c->interner->proving--;
     if (known) *r = ind_int(c, value);
     return known && ind__ok(*r);
@@ -5705,7 +5990,7 @@ static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
 static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
-    e.context->quiet++;
+    ind__state_of(e.context)->quiet++;
     e = ir__in_force(e);
     ind_expr_bounds(e, &lo, &hi);
     bool never = lo > 0 || hi < 0 || ir__odd_sum(e);
@@ -5717,7 +6002,7 @@ static bool ir__known_nonzero(ind_expr e) {
     never = never || (f && ir__listed_nonzero(f, e));
     ind_expr common, less = never ? ir__expr_none(e.context) : ir__split_common(e, &common);
     never = never || (ind__ok(less) && ir__known_nonzero(common) && ir__known_nonzero(less));
-    e.context->quiet--;
+    ind__state_of(e.context)->quiet--;
     return never;
 }
 
@@ -5852,13 +6137,13 @@ static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
 static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     ir__pass p = {
         .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
-    e.context->quiet++;
+    ind__state_of(e.context)->quiet++;
     for (int i = 0; i < IND__MAX_PASSES; i++) {
         ind_expr next = ir__pass_run(&p, e);
         if (next.id == e.id) break;
         e = next;
     }
-    e.context->quiet--;
+    ind__state_of(e.context)->quiet--;
     return e;
 }
 
@@ -5877,12 +6162,10 @@ static ind_expr ir__settle(ind_facts *f, ind_expr e) {
 
 ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     if (!ind__ok(e)) return e;
+    if (facts) e = ind__in_context(facts->context, e);
+    if (!ind__ok(e)) return e;
     ind_context *c = e.context;
-    if (facts && facts->context != c) {
-        ind__fail(c, IND_INVALID_ARGUMENT, "the fact set and the expression are of two different contexts");
-        return ir__expr_none(c);
-    }
-    uint32_t failures = c->failures;
+    uint32_t failures = ind__state_of(c)->failures;
     ind_facts *before = ind_facts_enter(c, facts);
     if (facts) {
         e = ir__settle(facts, e);
@@ -5892,7 +6175,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
         ir__map_free(&memo);
     }
     ind_facts_enter(c, before);
-    if (failures == c->failures) return e;
+    if (failures == ind__state_of(c)->failures) return e;
     if (facts) ir__facts_changed(facts); /* what was remembered may be simpler with memory */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
@@ -5982,9 +6265,9 @@ void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
     ir__range r = ir__anything;
     if (ind__ok(e)) {
         ind_facts *before = ind_facts_enter(e.context, facts);
-        e.context->quiet++;
+        ind__state_of(e.context)->quiet++;
         r = facts ? ir__bounds_under(facts, e) : ir__stored_range(e.context, e.id, NULL);
-        e.context->quiet--;
+        ind__state_of(e.context)->quiet--;
         ind_facts_enter(e.context, before);
     }
     if (lo) *lo = r.lo;
@@ -6355,12 +6638,12 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
 static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     ind_facts *before = ind_facts_enter(f->context, NULL);
-    f->context->quiet++;
+    ind__state_of(f->context)->quiet++;
     for (uint32_t i = 0; i < k->from.num && ind__ok(e) && ir__node_of(e)->symbols & k->mask; i++) {
         ind_expr from = ir__id_at(f, &k->from, i), to = ir__id_at(f, &k->to, i);
         if (ind__expr_depends(e, from)) e = ind__substitute(e, &from, &to, 1);
     }
-    f->context->quiet--;
+    ind__state_of(f->context)->quiet--;
     ind_facts_enter(f->context, before);
     return e;
 }
@@ -6509,17 +6792,17 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     ind_context *c = f->context;
     ind_facts work;
     ir__facts_init(&work, c);
-    uint32_t failures = c->failures;
+    uint32_t failures = ind__state_of(c)->failures;
     ind_status status = IND_OUT_OF_MEMORY;
     if (ir__knowledge_copy(c, &work.known, &f->known) && ir__ids_push(c, &work.agenda, condition.id)) {
         work.narrowings = 64;
         ind_facts *before = ind_facts_enter(c, &work);
-        c->quiet++;
+        ind__state_of(c)->quiet++;
         status = ir__learn_all(&work);
-        c->quiet--;
+        ind__state_of(c)->quiet--;
         ind_facts_enter(c, before);
     }
-    if (failures != c->failures) status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
+    if (failures != ind__state_of(c)->failures) status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
     *out = work.known;
     ir__knowledge none = {0};
     work.known = none;
@@ -6545,10 +6828,10 @@ static ind_status ir__accept(ind_facts *f, ind_expr condition) {
 static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     ind_facts alone;
     ir__facts_init(&alone, c);
-    c->quiet++;
+    ind__state_of(c)->quiet++;
     bool excludes = !ind__ok(fact) || !ir__accept(&alone, fact);
     excludes = excludes && ir__accept(&alone, condition) == IND_INVALID_ARGUMENT;
-    c->quiet--;
+    ind__state_of(c)->quiet--;
     ir__facts_clear(&alone);
     return excludes;
 }
@@ -6611,15 +6894,14 @@ static ind_status ir__facts_add(ind_facts *f, ind_expr condition, ir__ids *list)
     return status;
 }
 
-static ind_status ir__check_condition(const ind_facts *f, ind_expr condition) {
+static ind_status ir__check_condition(const ind_facts *f, ind_expr *condition) {
     if (!f) return IND_INVALID_ARGUMENT;
-    if (!ind__ok(condition)) return ind__failed(f->context);
-    if (condition.context == f->context) return IND_OK;
-    return ind__fail(f->context, IND_INVALID_ARGUMENT, "the fact set and the condition are of two different contexts");
+    if (ind__ok(*condition)) *condition = ind__in_context(f->context, *condition);
+    return ind__ok(*condition) ? IND_OK : ind__failed(f->context);
 }
 
 ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
-    ind_status status = ir__check_condition(f, condition);
+    ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
     status = ir__facts_add(f, condition, &f->declared);
     return ir__fail_fact(f, condition, status);
@@ -6627,7 +6909,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
 
 /* The hints decide; where they cannot be right (the facts exclude what they say) the facts do. */
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
-    ind_status status = ir__check_condition(f, condition);
+    ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
     if (!holds) return ind__fail(f->context, IND_INVALID_ARGUMENT, "a guard needs a place for its answer");
     ind_context *c = f->context;
@@ -6730,6 +7012,95 @@ ind_status ind_facts_check(const ind_facts *f, ind_symbol_value_fn value, void *
     return status ? status : ir__check_list(f, true, value, user, failed);
 }
 
+/* ------------------------------------------------------------------------------------------------ >>import */
+
+ind__import ind__import_begin(ind_context *to) {
+    ind__import m = {.to = to, .made = {.context = to}};
+    return m;
+}
+
+void ind__import_end(ind__import *m) {
+    ir__map_free(&m->made);
+}
+
+static ind_expr ir__import_symbol(ind__import *m, const ind_symbol *symbol) {
+    ind_symbol s = *symbol;
+    s.extent = ind__import_expr(m, s.extent);
+    return ind__ok(symbol->extent) && !ind__ok(s.extent) ? ir__expr_none(m->to) : ind_symbol_expr(m->to, &s);
+}
+
+/* Nodes are canonical, and so they are in every context: none is simplified again. */
+static ind_expr ir__import_node(ind__import *m, ind_expr e) {
+    const int n = ind_expr_num_args(e);
+    uint32_t few[16] = {0}, *arg = n <= 16 ? few : (uint32_t *)ind__alloc(m->to, (size_t)n * sizeof *arg);
+    bool ok = arg != NULL;
+    for (int i = 0; i < n && ok; i++) {
+        arg[i] = ind__import_expr(m, ind_expr_arg(e, i)).id;
+        ok = arg[i] != 0;
+    }
+    ind_expr made = ok ? ir__intern(m->to, ind_expr_query_kind(e), arg, n, 0) : ir__expr_none(m->to);
+    if (arg != few) ind__free(m->to, arg);
+    return made;
+}
+
+ind_expr ind__import_expr(ind__import *m, ind_expr e) {
+    int64_t value;
+    if (!ind__ok(e)) return ir__expr_none(m->to);
+    if (e.context == m->to) return e;
+    if (ind_expr_is_int(e, &value)) return ind_int(m->to, value);
+    const uint32_t known = ir__map_get(&m->made, e.id);
+    if (known) return ir__expr_make(m->to, known);
+    const ind_symbol *s = ind_expr_symbol(e);
+    ind_expr made = s ? ir__import_symbol(m, s) : ir__import_node(m, e);
+    return ind__ok(made) && ir__map_put(&m->made, e.id, made.id) ? made : ir__expr_none(m->to);
+}
+
+ind_expr ind__in_context(ind_context *c, ind_expr e) {
+    if (!ind__ok(e) || e.context == c) return ind__ok(e) ? e : ir__expr_none(c);
+    if (e.context->root != c->root) {
+        ind__fail(c, IND_INVALID_ARGUMENT, "size expressions of two different contexts");
+        return ir__expr_none(c);
+    }
+    ind__import m = ind__import_begin(c);
+    e = ind__import_expr(&m, e);
+    ind__import_end(&m);
+    return e;
+}
+
+ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < f->declared.num && !status; i++)
+        status = ind_facts_assume(to, ind__import_expr(m, ir__id_at(f, &f->declared, i)));
+    for (uint32_t i = 0; i < f->guard.num && !status; i++) {
+        ind_expr guard = ind__import_expr(m, ir__id_at(f, &f->guard, i));
+        status = ind__ok(guard) ? ir__facts_add(to, guard, &to->guard) : ind__failed(m->to);
+    }
+    return status;
+}
+
+ind_body *ind__import_body(ind__import *m, const ind_body *b) {
+    ind_context *c = m->to;
+    ind_body *copy = (ind_body *)ind__alloc(c, sizeof *copy);
+    if (!copy) return NULL;
+    *copy = *b;
+    copy->context = c;
+    copy->inst = (ind__inst *)ind__alloc(c, (b->cap_inst ? b->cap_inst : 1) * sizeof *b->inst);
+    copy->index = (ind_expr *)ind__alloc(c, (b->cap_index ? b->cap_index : 1) * sizeof *b->index);
+    bool ok = copy->inst && copy->index;
+    if (ok && b->num_inst) memcpy(copy->inst, b->inst, b->num_inst * sizeof *b->inst);
+    for (uint32_t i = 0; i < b->num_index && ok; i++) {
+        copy->index[i] = ind__import_expr(m, b->index[i]);
+        ok = ind__ok(copy->index[i]) || !ind__ok(b->index[i]);
+    }
+    for (int v = 0; v < b->rank + b->rrank && ok; v++) {
+        copy->var[v] = ind__import_expr(m, b->var[v]);
+        ok = ind__ok(copy->var[v]);
+    }
+    if (ok) return copy;
+    ind__body_free(copy);
+    return NULL;
+}
+
 /* ------------------------------------------------------------------------------------------------- >>index */
 
 /* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
@@ -6758,14 +7129,15 @@ ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
 
 ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol) {
     ind_expr k, rest;
-    if (!ir__both_ok(a, b) || !ind_expr_symbol(symbol)) return ir__expr_none(a.context);
+    if (!ir__both_ok(&a, &b) || !ir__both_ok(&a, &symbol) || !ind_expr_symbol(symbol)) return ir__expr_none(a.context);
+    b = ind__in_context(a.context, b);
     if (!ind__affine(ind_expr_sub(a, b), symbol, &k, &rest)) return ir__expr_none(a.context);
     return ind__exact_quotient(ind_expr_neg(rest), k); /* k*symbol + rest == 0 */
 }
 
 ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
     ind_expr k;
-    if (!ind__ok(e) || !ind_expr_symbol(index)) return ir__expr_none(e.context);
+    if (!ir__both_ok(&e, &index) || !ind_expr_symbol(index)) return ir__expr_none(e.context);
     if (ind__affine(e, index, &k, NULL)) return k;
     ind_expr next = ir__substitute_one(e, index, ind_expr_add(index, ind_int(e.context, 1)));
     k = ind_expr_sub(next, e);
@@ -7077,7 +7449,13 @@ bool ind__known_le_max(ind_expr a, ind_expr b) {
 }
 
 bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size) {
-    if (!ir__both_ok(a, a_size) || !ir__both_ok(b, b_size) || a.context != b.context) return false;
+    if (!ir__both_ok(&a, &a_size) || !ir__both_ok(&b, &b_size)) return false;
+    if (a.context != b.context) {
+        ind_context *c = a.context->root;
+        a = ind__in_context(c, a), a_size = ind__in_context(c, a_size);
+        b = ind__in_context(c, b), b_size = ind__in_context(c, b_size);
+        if (!ind__ok(a) || !ind__ok(a_size) || !ind__ok(b) || !ind__ok(b_size)) return false;
+    }
     ind_expr zero = ind_int(a.context, 0);
     if (ind_known_le(a_size, zero) || ind_known_le(b_size, zero)) return true;
     return ind__known_le_max(ind_expr_add(a, a_size), b) || ind__known_le_max(ind_expr_add(b, b_size), a);
@@ -8778,22 +9156,20 @@ static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style
 /* The form to write; NULL with the reason set. */
 static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     ind_context *c = w->context;
-    ind_status before = c->error.status;
-    size_t length = strlen(c->error.text) + 1;
-    char *text = (char *)ind__arena_copy(&w->arena, c->error.text, length);
-    if (!text) return NULL;
-    if (before == IND_OUT_OF_MEMORY) c->error.status = IND_OK; /* to see one of ours */
-    const ir__form *f = ir__form_of(w, e);
-    if (c->error.status == IND_OUT_OF_MEMORY) return NULL; /* even if only a smaller form was lost: same text always */
+    ind__state *s = ind__state_of(c);
+    const ind_status before = s->status;
+    const uint32_t refusals = s->refusals;
+    const size_t length = strlen(s->text) + 1;
+    char *text = (char *)ind__arena_copy(&w->arena, s->text, length);
+    const ir__form *f = text ? ir__form_of(w, e) : NULL;
+    if (s->refusals != refusals) return NULL; /* even if only a smaller form was lost: same text always */
     if (f && f->chars > IR__MAX_TEXT) {
         ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
     }
-    if (!w->refused && before != IND_OUT_OF_MEMORY) return f;
-    ir__error_lock(c); /* forms that were tried and refused leave no trace */
-    c->error.status = before;
-    memcpy(c->error.text, text, length);
-    ir__error_unlock(c);
+    if (!w->refused) return f;
+    s->status = before; /* forms that were tried and refused leave no trace */
+    memcpy(s->text, text, length);
     return f;
 }
 
@@ -8837,7 +9213,11 @@ size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size) 
     if (!buffer) size = 0;
     ind__text t = {.context = e.context};
     ir__expr_style style = {.form = form};
-    if (ind__ok(e)) ir__text_styled(&t, e, &style);
+    if (ind__ok(e)) {
+        ind__lock(e.context);
+        ir__text_styled(&t, e, &style);
+        ind__unlock(e.context);
+    }
     const char *text = !ind__ok(e) ? "<invalid>" : !t.failed ? t.data : "<too long>";
     if (t.failed && ind_error_status(e.context) != IND_LIMIT) text = "<no memory>";
     size_t length = strlen(text);
@@ -9863,8 +10243,16 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
 
 /* ---- functions of the user ---- */
 
+/* What is listed stays and never changes: only the newest is read under the lock. */
+static const ind__function *ir__functions_of(const ind_context *c) {
+    ind__lists_lock(c->root);
+    const ind__function *newest = c->root->functions;
+    ind__lists_unlock(c->root);
+    return newest;
+}
+
 const ind__function *ind__function_find(const ind_context *c, const char *name) {
-    const ind__function *f = c->functions;
+    const ind__function *f = ir__functions_of(c);
     while (f && !(f->registered && !strcmp(f->name, name))) f = f->next;
     return f;
 }
@@ -9953,22 +10341,25 @@ static bool ir__same_code(const char *a, const char *b) {
 
 static const ind__function *ir__function_make(ir__signature *s, const char *cuda, ind_function_fn host, void *user,
                                               bool registered) {
-    ind__arena *names = &s->context->names;
+    ind_context *root = s->context->root;
+    ind__arena *names = &root->names;
+    ind__lists_lock(root);
     ind__function *f = (ind__function *)ind__arena_alloc(names, sizeof *f);
-    if (!f) return NULL;
-    *f = (ind__function){.next = s->context->functions,
-                         .dtype = s->dtype[0],
-                         .num_args = s->num_args,
-                         .host = host,
-                         .user = user,
-                         .registered = registered};
-    bool ok = (f->name = ind__arena_string(names, s->name[0], strlen(s->name[0]))) != NULL;
+    if (f)
+        *f = (ind__function){.next = root->functions,
+                             .dtype = s->dtype[0],
+                             .num_args = s->num_args,
+                             .host = host,
+                             .user = user,
+                             .registered = registered};
+    bool ok = f && (f->name = ind__arena_string(names, s->name[0], strlen(s->name[0]))) != NULL;
     if (cuda) ok = ok && (f->cuda = ind__arena_string(names, cuda, strlen(cuda))) != NULL;
     for (int k = 0; ok && k < f->num_args; k++) {
         f->arg_dtype[k] = s->dtype[k + 1];
         ok = (f->arg[k] = ind__arena_string(names, s->name[k + 1], strlen(s->name[k + 1]))) != NULL;
     }
-    if (ok) s->context->functions = f;
+    if (ok) root->functions = f;
+    ind__lists_unlock(root);
     return ok ? f : NULL;
 }
 
@@ -10000,7 +10391,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
     }
     if (twin && twin->cuda) return twin;
     ind_function_fn host = twin ? twin->host : NULL;
-    for (const ind__function *f = c->functions; f; f = f->next)
+    for (const ind__function *f = ir__functions_of(c); f; f = f->next)
         if (ir__same_signature(f, &s) && ir__same_code(f->cuda, cuda) && f->host == host) return f;
     return ir__function_make(&s, cuda, host, twin ? twin->user : NULL, false);
 }
@@ -10022,7 +10413,9 @@ ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *ar
 }
 
 const ind__extern *ind__extern_find(const ind_context *c, const char *name) {
-    const ind__extern *e = c->externs;
+    ind__lists_lock(c->root);
+    const ind__extern *e = c->root->externs;
+    ind__lists_unlock(c->root);
     while (e && strcmp(e->desc.name, name)) e = e->next;
     return e;
 }
@@ -10044,14 +10437,17 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
                     : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
                                 desc->name);
     }
+    ind__lists_lock(context);
     ind__extern *e = (ind__extern *)ind__arena_alloc(&context->names, sizeof *e);
     const char *name = e ? ind__arena_string(&context->names, desc->name, n) : NULL;
-    if (!name) return ind__failed(context);
-    e->desc = *desc;
-    e->desc.name = name;
-    e->next = context->externs;
-    context->externs = e;
-    return IND_OK;
+    if (name) {
+        e->desc = *desc;
+        e->desc.name = name;
+        e->next = context->externs;
+        context->externs = e;
+    }
+    ind__lists_unlock(context);
+    return name ? IND_OK : ind__failed(context);
 }
 
 ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args) {
@@ -10518,7 +10914,7 @@ ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *s
         ir__count_body(p, s);
         box = ir__add_box(p, s);
     }
-    if (!v.id && !c->error.status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
+    if (!v.id && !ind__state_of(c)->status) ind__fail(c, IND_INVALID_ARGUMENT, "a loop function returned no value");
     ind__record_abort(&r);
     ind__free(c, origins.node);
     return box;
@@ -13150,7 +13546,7 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
         e->epoch++;
     }
     for (uint32_t k = 0; k < num; k++) ir__eval_inst(e, inst[k], lanes);
-    return e->bad_access ? ind__fail(e->body->context, IND_VERIFY, "a kernel reaches outside a buffer") : IND_OK;
+    return e->bad_access ? IND_VERIFY : IND_OK;
 }
 
 #endif /* INDUCTOR_IR_IMPLEMENTATION_DONE */

@@ -309,6 +309,7 @@ typedef struct ind__module_desc {
     bool all_variants;      /* are built now, not only those for the hints */
     ind_module_stats stats; /* lower_ms .. emit_ms filled by the caller */
 } ind__module_desc;
+/* c: a context of the module's own (ind__context_fork), which it frees, unless this fails; or the user's. */
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module);
 
 struct ind_module {
@@ -328,6 +329,15 @@ struct ind_module {
     size_t num_names;
     struct ind__executable *executable; /* device part */
 };
+
+/* Queries of a module take turns: they make expressions in its context. Between these two, which may be nested. The end
+   gives the query's status, IND_OUT_OF_MEMORY where an allocation was refused on the way: the answer may then be wrong. */
+typedef struct ind__query {
+    ind_context *context;
+    uint32_t refusals;
+} ind__query;
+ind__query ind__query_begin(const ind_module *m);
+ind_status ind__query_end(const ind__query *q, ind_status status);
 
 /* Resolves AUTO, opens the device; *target is filled for CUDA, whose context may still be being made: whoever needs it
    waits for it. */
@@ -984,7 +994,8 @@ typedef struct rt__runtime {
     rt__tuned *tuned;
     uint32_t num_tuned, cap_tuned;
     bool pack_read;
-    ind__text text, why_not;
+    const char *text; /* what ind_device_text returned last; in the context's names */
+    ind__text why_not;
     rt__mutex recording; /* guards what is below; taken by launches, so nothing else is done with it */
     rt__recorded recorded[IND__RT_CAPTURES];
     uint32_t next_recorded;
@@ -992,14 +1003,12 @@ typedef struct rt__runtime {
 
 static void rt__runtime_destroy(ind_context *c);
 
-/* The runtime of a context, made at first use; NULL without memory. */
-static rt__runtime *rt__runtime_of(ind_context *c) {
-    if (c->runtime) return (rt__runtime *)c->runtime;
+static rt__runtime *rt__runtime_create(ind_context *c) {
     rt__runtime *r = (rt__runtime *)ind__alloc(c, sizeof *r);
     if (!r) return NULL;
     int threads = c->desc.num_threads;
     if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
-    r->text.context = r->why_not.context = c;
+    r->why_not.context = c;
     int made = rt__mutex_init(&r->mutex);
     made += made == 1 && rt__mutex_init(&r->recording);
     made += made == 2 && rt__pool_init(&r->pool, threads);
@@ -1010,8 +1019,17 @@ static rt__runtime *rt__runtime_of(ind_context *c) {
         ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
         return NULL;
     }
-    c->runtime = r;
-    c->runtime_destroy = rt__runtime_destroy;
+    return r;
+}
+
+/* The runtime of a context's root, made at first use; NULL without memory. */
+static rt__runtime *rt__runtime_of(ind_context *c) {
+    c = c->root;
+    ind__lists_lock(c);
+    if (!c->runtime) c->runtime = rt__runtime_create(c);
+    if (c->runtime) c->runtime_destroy = rt__runtime_destroy;
+    rt__runtime *r = (rt__runtime *)c->runtime;
+    ind__lists_unlock(c);
     return r;
 }
 
@@ -1236,7 +1254,9 @@ static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
 }
 
 void ind__device_settle(ind_context *c) {
-    rt__runtime *r = (rt__runtime *)c->runtime;
+    ind__lists_lock(c);
+    rt__runtime *r = (rt__runtime *)c->root->runtime;
+    ind__lists_unlock(c);
     if (!r) return;
     rt__mutex_lock(&r->mutex);
     rt__cuda_join_retainer(r);
@@ -1329,9 +1349,26 @@ static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-/* As ind__device_resolve; `ready`: the context is there, too. */
-static ind_status rt__device_resolve(ind_context *c, ind_device wanted, bool ready, ind_device *device,
+/* As ind__device_resolve, with the runtime's mutex held; `ready`: the driver's context is there, too. */
+static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
+    *device = IND_DEVICE_HOST;
+    ind_status status = rt__cuda_open_all(c, r);
+    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
+    if (!status && target) *target = r->target;
+    r->why_not.size = 0;
+    if (!status) {
+        *device = IND_DEVICE_CUDA;
+        return IND_OK;
+    }
+    ind__textf(&r->why_not, "%s", ind_error(c));
+    if (wanted == IND_DEVICE_CUDA || status == IND_OUT_OF_MEMORY) return status;
+    ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
+    return IND_OK;
+}
+
+static ind_status rt__device_open(ind_context *c, ind_device wanted, bool ready, ind_device *device,
+                                  ind_target *target) {
     if (wanted == IND_DEVICE_AUTO) wanted = c->desc.device;
     *device = IND_DEVICE_HOST;
     if (wanted == IND_DEVICE_HOST) return IND_OK;
@@ -1340,61 +1377,67 @@ static ind_status rt__device_resolve(ind_context *c, ind_device wanted, bool rea
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return IND_OUT_OF_MEMORY;
     rt__mutex_lock(&r->mutex);
-    ind_status status = rt__cuda_open_all(c, r);
-    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
-    if (!status && target) *target = r->target;
-    r->why_not.size = 0;
-    if (status) ind__textf(&r->why_not, "%s", ind_error(c));
+    ind_status status = rt__device_resolve(c, r, wanted, ready, device, target);
     rt__mutex_unlock(&r->mutex);
-    if (!status) {
-        *device = IND_DEVICE_CUDA;
-        return IND_OK;
-    }
-    if (wanted == IND_DEVICE_CUDA || status == IND_OUT_OF_MEMORY) return status;
-    ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
-    return IND_OK;
+    return status;
 }
 
 ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target) {
-    return rt__device_resolve(c, wanted, false, device, target);
+    return rt__device_open(c, wanted, false, device, target);
 }
 
 ind_status ind_device_open(ind_context *c, ind_device device) {
     if (!c) return IND_INVALID_ARGUMENT;
     ind_device got;
-    ind_target target;
-    return rt__device_resolve(c, device, true, &got, &target);
+    return rt__device_open(c, device, true, &got, NULL);
 }
 
+static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__runtime *r) {
+    char arch[16];
+    ind__target_name(&r->target, arch);
+    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->device_name, arch, r->driver.version / 1000,
+               r->driver.version % 1000 / 10);
+    if (r->nvrtc.library)
+        ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);
+    else
+        ind__textf(t, ", kernels from %s", c->desc.pack.path);
+}
+
+static void rt__print_host_device(ind__text *t, const rt__runtime *r) {
+    const char *why = r->why_not.size ? r->why_not.data : "asked for";
+    size_t skip = !strncmp(why, "cuda: ", 6) ? 6 : 0; /* without the prefix */
+    const char *end = strstr(why, "; IND_DEVICE_HOST");
+    ind__textf(t, "host (%.*s)", (int)(end ? (size_t)(end - why) - skip : strlen(why) - skip), why + skip);
+}
+
+static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
+    ind_device device = IND_DEVICE_HOST, wanted = c->desc.device;
+    ind_status status = wanted == IND_DEVICE_HOST ? IND_OK : rt__device_resolve(c, r, wanted, true, &device, NULL);
+    if (status)
+        ind__textf(t, "none (%s)", ind_error(c));
+    else if (device == IND_DEVICE_HOST)
+        rt__print_host_device(t, r);
+    else
+        rt__print_cuda_device(t, c, r);
+}
+
+/* A text that was returned is never changed: another thread may read it. What differs is a new one. */
 const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
-    ind_device device;
-    ind_target target;
     rt__runtime *r = rt__runtime_of(c);
     if (!r) return "host";
-    ind_status status = rt__device_resolve(c, IND_DEVICE_AUTO, true, &device, &target);
+    ind__text t = {.context = c};
     rt__mutex_lock(&r->mutex);
-    r->text.size = 0;
-    if (status) {
-        ind__textf(&r->text, "none (%s)", ind_error(c));
-    } else if (device == IND_DEVICE_HOST) {
-        const char *why = r->why_not.size ? r->why_not.data : "asked for";
-        size_t skip = !strncmp(why, "cuda: ", 6) ? 6 : 0; /* user-code.md shows the reason without its prefix */
-        const char *end = strstr(why, "; IND_DEVICE_HOST");
-        ind__textf(&r->text, "host (%.*s)", (int)(end ? (size_t)(end - why) - skip : strlen(why) - skip), why + skip);
-    } else {
-        char arch[16];
-        ind__target_name(&target, arch);
-        ind__textf(&r->text, "cuda: %s, %s, driver %d.%d", r->device_name, arch, r->driver.version / 1000,
-                   r->driver.version % 1000 / 10);
-        if (r->nvrtc.library)
-            ind__textf(&r->text, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100,
-                       r->nvrtc.path);
-        else
-            ind__textf(&r->text, ", kernels from %s", c->desc.pack.path);
+    rt__print_device(&t, c, r);
+    if (!t.failed && t.data && (!r->text || strcmp(r->text, t.data) != 0)) {
+        ind__lists_lock(c);
+        r->text = ind__arena_string(&c->root->names, t.data, t.size);
+        ind__lists_unlock(c);
     }
+    const char *text = r->text;
     rt__mutex_unlock(&r->mutex);
-    return r->text.failed || !r->text.data ? "host" : r->text.data;
+    ind__text_free(&t);
+    return text ? text : "host";
 }
 
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
@@ -1801,7 +1844,6 @@ static void rt__runtime_destroy(ind_context *c) {
      */
     rt__mutex_destroy(&r->recording);
     rt__mutex_destroy(&r->mutex);
-    ind__text_free(&r->text);
     ind__text_free(&r->why_not);
     ind__free(c, r);
     c->runtime = NULL;
@@ -1876,7 +1918,7 @@ typedef struct ind__executable {
     ind__program program;
     ind_symbol *size; /* own copies: launches never read the context's tables */
     ind_expr *symbol; /* inputs of the program: the declared sizes, then those that come from data */
-    uint32_t num_symbols;
+    uint32_t num_symbols, num_declared;
     ind__program most; /* over the same; what sizes from data are at most */
     struct rt__data_size {
         ind_symbol symbol;
@@ -1905,7 +1947,7 @@ typedef struct ind__executable {
     uint32_t max_reduces;
     size_t max_eval_bytes;
     bool any_matmul;
-    ind_instance *instances; /* guarded by the runtime's mutex */
+    ind_instance *instances; /* guarded by the context's lists lock */
 } ind__executable;
 
 /* One kernel of the host device; see >>host-device. */
@@ -2170,6 +2212,7 @@ static ind_status rt__module_symbols(ind_module *m) {
     const ind__unbacked *list = m->desc.lowered->unbacked;
     uint32_t sizes = m->desc.num_sizes, num = rt__num_data_sizes(m);
     x->num_symbols = sizes + num;
+    x->num_declared = sizes;
     x->symbol = (ind_expr *)ind__arena_alloc(&m->arena, (x->num_symbols + (size_t)1) * sizeof *x->symbol);
     if (!x->symbol) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i < sizes; i++) x->symbol[i] = m->desc.sizes[i];
@@ -2192,8 +2235,7 @@ static ind_status rt__module_symbols(ind_module *m) {
 
 /* Runs the module's program on sizes, for the most that data can make of theirs. */
 static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
-    uint32_t num = x->most.num_inputs, declared = num;
-    while (declared && ind_expr_symbol(x->symbol[declared - 1])->kind == IND_SYMBOL_UNBACKED) declared--;
+    const uint32_t num = x->num_symbols, declared = x->num_declared;
     memcpy(slot, sizes, declared * sizeof *slot);
     if (num > declared) {
         memcpy(scratch, sizes, declared * sizeof *scratch);
@@ -2292,8 +2334,8 @@ static void rt__desc_destroy(ind_context *c, const ind__module_desc *d) {
     rt__lowered_destroy(c, d->lowered);
 }
 
-static void rt__module_free(ind__owned *owned) {
-    ind_module *m = (ind_module *)owned;
+/* All but its context. */
+static void rt__module_clear(ind_module *m) {
     ind_context *c = m->context;
     ind__executable *x = m->executable;
     if (x) {
@@ -2328,6 +2370,24 @@ static void rt__module_free(ind__owned *owned) {
     ind__free(c, m);
 }
 
+static void rt__module_free(ind__owned *owned) {
+    ind_module *m = (ind_module *)owned;
+    ind_context *c = m->context;
+    rt__module_clear(m);
+    if (c != c->root) ind__context_leave(c);
+}
+
+ind__query ind__query_begin(const ind_module *m) {
+    const ind__query q = {m->context, ind__refusals(m->context)};
+    ind__lock(m->context);
+    return q;
+}
+
+ind_status ind__query_end(const ind__query *q, ind_status status) {
+    ind__unlock(q->context);
+    return status ? status : ind__refused_since(q->context, q->refusals);
+}
+
 ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_module **module) {
     *module = NULL;
     rt__runtime *r = rt__runtime_of(c);
@@ -2347,17 +2407,17 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     }
     if (!status) status = rt__module_prepare(m);
     if (status) {
-        rt__module_free(&m->owned);
+        rt__module_clear(m);
         return status;
     }
-    ind__own(c, &m->owned, rt__module_free);
+    ind__own(c->root, &m->owned, rt__module_free);
     *module = m;
     return IND_OK;
 }
 
 void ind_module_destroy(ind_module *m) {
     if (!m) return;
-    ind__disown(m->context, &m->owned);
+    ind__disown(m->context->root, &m->owned);
     rt__module_free(&m->owned);
 }
 
@@ -2427,6 +2487,7 @@ ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const i
     const ind_binding_info *b = &m->binding[index];
     int64_t *values = (int64_t *)ind__alloc(m->context, (m->desc.num_sizes + (size_t)1) * sizeof *values);
     if (!values) return IND_OUT_OF_MEMORY;
+    const ind__query q = ind__query_begin(m);
     rt__shape_values v = {m->executable, values, data_sizes};
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     ind_status status = ind__module_sizes(m, "run", sizes, values);
@@ -2437,7 +2498,7 @@ ind_status ind_module_shape(ind_module *m, int index, const char *sizes, const i
     }
     (void)ind_facts_enter(m->context, before);
     ind__free(m->context, values);
-    return status;
+    return ind__query_end(&q, status);
 }
 
 int ind_module_num_conditions(const ind_module *m) {
@@ -2462,9 +2523,9 @@ ind_expr ind_module_peak(const ind_module *m) {
 ind_module_stats ind_module_query_stats(const ind_module *m) {
     ind_module_stats stats = {0};
     if (!m) return stats;
-    rt__mutex_lock(&m->executable->runtime->mutex); /* a launch may add to them */
+    ind__lists_lock(m->context); /* a launch may add to them */
     stats = m->desc.stats;
-    rt__mutex_unlock(&m->executable->runtime->mutex);
+    ind__lists_unlock(m->context);
     return stats;
 }
 
@@ -2589,7 +2650,9 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         if (strcmp(m->binding[i].name, name)) continue;
         const ind_binding_info *b = &m->binding[i];
         int64_t want = 0;
+        const ind__query q = ind__query_begin(m);
         ind_expr formula = ind_expr_mul(ind_expr_product(c, b->size, b->rank), ind_int(c, ind_dtype_bytes(b->dtype)));
+        if (ind__query_end(&q, IND_OK)) return IND_OUT_OF_MEMORY;
         if (!ind_expr_is_int(formula, &want))
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
                              m->executable->binding_text[i]);
@@ -2978,22 +3041,22 @@ ind_status ind_instance_create(ind_module *m, const ind_instance_desc *desc, ind
         return status;
     }
     ind__executable *x = m->executable;
-    rt__mutex_lock(&x->runtime->mutex);
+    ind__lists_lock(m->context);
     n->next = x->instances;
     if (x->instances) x->instances->prev = n;
     x->instances = n;
-    rt__mutex_unlock(&x->runtime->mutex);
+    ind__lists_unlock(m->context);
     *instance = n;
     return IND_OK;
 }
 
 static void rt__instance_unlink(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    rt__mutex_lock(&x->runtime->mutex);
+    ind__lists_lock(n->module->context);
     if (n->prev) n->prev->next = n->next;
     if (n->next) n->next->prev = n->prev;
     if (x->instances == n) x->instances = n->next;
-    rt__mutex_unlock(&x->runtime->mutex);
+    ind__lists_unlock(n->module->context);
 }
 
 void ind_instance_destroy(ind_instance *n) {
@@ -5068,8 +5131,10 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
         rt__pool_for(&r->pool, num_jobs, rt__cuda_job_run, job);
         status = rt__cuda_collect(c, job, todo, num_jobs);
     }
+    ind__lists_lock(c);
     m->desc.stats.num_sources += (int)num;
     m->desc.stats.num_from_pack += (int)(num - num_jobs);
+    ind__lists_unlock(c);
     ind__free(c, job);
     ind__free(c, todo);
     return status;
@@ -5579,7 +5644,9 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
     ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
     if (!e) return IND_OUT_OF_MEMORY;
     ind_status status = rt__cuda_compile(m, &e, &v, 1);
+    ind__lists_lock(m->context);
     m->desc.stats.num_late++;
+    ind__lists_unlock(m->context);
     e->only_tried = false;
     if (!status) status = rt__cuda_load_or_compile(m, e, v);
     *function = e->function;
@@ -5634,7 +5701,9 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
         status = rt__cuda_build_ways(m, first);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
+    ind__lists_lock(m->context);
     m->desc.stats.late_ms += ind__now_ms() - start;
+    ind__lists_unlock(m->context);
     ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
              status ? "it cannot be built" : "built");
     if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
@@ -6166,12 +6235,14 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
                                                 repeats, max_tuned, tuned ? "given" : "NULL"));
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
+    const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
     status = rt__instance_prepare(n, desc); /* which may build variants */
     rt__mutex_lock(&m->executable->runtime->mutex);
     if (!status) status = rt__tune_run(n, desc, repeats, tuned, max_tuned, &num);
     rt__mutex_unlock(&m->executable->runtime->mutex);
     (void)ind_facts_enter(m->context, before);
+    status = ind__query_end(&q, status);
     rt__module_leave(m);
     if (num_tuned) *num_tuned = num;
     return rt__instance_failed(n, status);
@@ -6280,9 +6351,13 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
         snprintf(none.reason, sizeof none.reason, "out of memory");
         return none;
     }
+    const ind__query q = ind__query_begin(m);
     ind_verdict v = rt__verdict(m, sizes, memory + slots, memory);
     ind__free(m->context, memory);
-    return v;
+    if (!ind__query_end(&q, IND_OK)) return v;
+    none.status = IND_OUT_OF_MEMORY;
+    snprintf(none.reason, sizeof none.reason, "out of memory");
+    return none;
 }
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */

@@ -5389,12 +5389,12 @@ static bool sched__note_uses(sched__fuser *f) {
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
    a failure too. */
 static ind_status sched__run(sched__fuser *f) {
-    f->context->error.status = IND_OK;
+    ind__state_of(f->context)->status = IND_OK;
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
               sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
               sched__combine(f) && sched__note_uses(f);
     if (!ok) return ind__failed(f->context);
-    return f->context->error.status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
+    return ind__state_of(f->context)->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
 }
 
 void ind__schedule_free(ind_schedule *s) {
@@ -5601,7 +5601,7 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     f->scratch.context = c;
     if (policy) f->policy = *policy;
     sched__policy_defaults(&f->policy);
-    const uint32_t refusals = c->refusals;
+    const uint32_t refusals = ind__refusals(c);
     ind_status status = sched__create(f, out);
     if (!status && !f->policy.disable) status = sched__limit_memory(f, out);
     if (!status) (*out)->dependent_launch = !f->policy.disable_dependent_launch && (*out)->num_launches > 1;

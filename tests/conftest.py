@@ -37,6 +37,7 @@ def make(target):
 
 def pytest_configure(config):
     """On a machine with several GPUs the processes that run tests take them in turn."""
+    config.addinivalue_line("markers", "long: takes minutes; run by `make test-long`")
     worker, found = os.environ.get("PYTEST_XDIST_WORKER"), len(list(pathlib.Path("/dev").glob("nvidia[0-9]*")))
     gpus = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(found)))).split(",")
     if worker and found and gpus != [""] and os.environ.get("IND_TEST_DEVICE") == "cuda":

@@ -354,10 +354,10 @@ static void test_quiet(void) {
     ind_expr none = {ctx, 0};
     CHECK(ind_facts_assume(NULL, parse("s0 <= 1")) == IND_INVALID_ARGUMENT, "no set");
     CHECK(ind_facts_assume(f, none), "an invalid condition");
-    ctx->error.text[0] = 0;
+    ind__state_of(ctx)->text[0] = 0;
     ind_known(f, parse("9223372036854775807*s0 <= 3*s1"));
     ind_known_le(parse("9223372036854775807*s0"), parse("-9223372036854775807*s1 - s2"));
-    CHECK(!ctx->error.text[0], "left behind: %s", ctx->error.text);
+    CHECK(!ind_error(ctx)[0], "left behind: %s", ind_error(ctx));
     ind_facts_destroy(f);
 }
 
@@ -468,7 +468,7 @@ static void test_random(int rounds) {
 
 /* Was the call that failed for want of memory, or did it make do (which plain constructors may)? */
 static ind_status judged(ind_context *c, uint32_t failures, ind_status s) {
-    CHECK((c->failures != failures) == (s == IND_OUT_OF_MEMORY), "status %d, %s", (int)s, ind_error(c));
+    CHECK((ind__state_of(c)->failures != failures) == (s == IND_OUT_OF_MEMORY), "status %d, %s", (int)s, ind_error(c));
     return s;
 }
 
@@ -481,18 +481,18 @@ static ind_status work_without(ind_context *c, ind_facts **f) {
         if (!ind__ok(e)) return IND_OUT_OF_MEMORY;
         int declared = ind_facts_num_declared(*f);
         uint32_t generation = (*f)->generation;
-        uint32_t failures = c->failures;
+        uint32_t failures = ind__state_of(c)->failures;
         s = judged(c, failures, ind_facts_assume(*f, e));
         if (s) CHECK(generation == (*f)->generation && declared == ind_facts_num_declared(*f), "changed by a failure");
     }
     bool holds;
     ind_expr less = parse_in(c, "s2 < s3");
-    uint32_t failures = c->failures;
+    uint32_t failures = ind__state_of(c)->failures;
     if (!s && !ind__ok(less)) return IND_OUT_OF_MEMORY;
     if (!s) s = judged(c, failures, ind_guard(*f, less, &holds));
     ind_expr e = parse_in(c, "s0 % 4 + s1 // 40 + Max(s1, s2) - 8*(s3 // 8)");
     if (s || !ind__ok(e)) return s ? s : IND_OUT_OF_MEMORY;
-    failures = c->failures;
+    failures = ind__state_of(c)->failures;
     return judged(c, failures, ind__ok(ind_simplify(*f, e)) ? IND_OK : IND_OUT_OF_MEMORY);
 }
 

@@ -125,7 +125,7 @@ static void test_row_in_place(ind_context *ctx) {
     CHECK(load, "the old value is not read once for a row");
     if (load) {
         ind_expr index = b->index[load->index];
-        b->index[load->index] = ind_expr_add(index, ind_int(ctx, 1)); /* that of another row */
+        b->index[load->index] = ind_expr_add(index, ind_int(m->context, 1)); /* that of another row */
         expect_broken(ctx, m, changed_elsewhere);
         b->index[load->index] = index;
         CHECK(!ind__schedule_verify(m->desc.schedule), "%s", ind_error(ctx));
