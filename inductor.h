@@ -87,17 +87,20 @@ extern "C" {
    may leave out or choose otherwise in another compile; against a fact no compile helps (ind_would_compile tells).
 
    ERRORS
-   Functions return ind_status; ind_error(ctx) has the sentence. Builders return a tensor instead: on failure an
-   invalid one, and the graph keeps the first error, so a long build is checked once (ind_graph_status, or ind_compile,
-   which returns it). IND_HERE(g) before a call puts your file and line behind the message:
+   Functions return ind_status; ind_error(ctx) has the sentence, of the calling thread's last failure. Builders return a
+   tensor instead: on failure an invalid one, and the graph keeps the first error, so a long build is checked once
+   (ind_graph_status, or ind_compile, which returns it). IND_HERE(g) before a call puts your file and line behind the
+   message:
 
        linear: x has 256 features (dim 1 of f32[B, 256]), w expects 128 (dim 1 of f32[512, 128]); x and w must agree
        there   [engine.c:41]
 
    MEMORY
-   All host memory comes from the context's allocator and goes back with the context. Graphs are not needed once they
-   are compiled. Inputs, constants and outputs are contiguous and stay yours; intermediates share one workspace, which
-   is made for you or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
+   All host memory comes from the context's allocator and goes back with the context. A call to which an allocation was
+   refused returns IND_OUT_OF_MEMORY. Graphs are not needed once they are compiled. Expressions that a module returns
+   are its own, and valid until it is destroyed; together with other expressions they give expressions of the context.
+   Inputs, constants and outputs are contiguous and stay yours; intermediates share one workspace, which is made for you
+   or given by you (ind_instance_desc), and whose size is a formula: ind_module_workspace.
 
    IN PLACE
    An op with an underscore behind its name writes its result to what its first operand shows, as in PyTorch: in text
@@ -124,9 +127,19 @@ extern "C" {
    step of its own that gets stream, pointers, sizes and workspace.
 
    THREADS
-   One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
-   instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a
-   time.
+   Any thread may call anything at any time, with four exceptions:
+     - One thread at a time builds in a context: adds to its graphs, or makes expressions of it by calls. Graphs that
+   are parsed (ind_graph_parse), printed and destroyed take turns by a lock, so that threads may compile texts side by
+       side.
+     - A graph does not change while it is compiled.
+     - One thread at a time uses an instance or an evaluator.
+     - Whoever destroys an object, sets a constant of a module (ind_module_constant) or asks for the next page
+       (ind_module_html) sees to it that no other thread uses the object, runs the module or reads the page before.
+   So one thread may compile while others run, launch and query finished modules of the same context. Compiles of one
+   context take turns by a lock while kernels go through NVRTC, and so does a launch that is the first to need a
+   variant; all other stages overlap. Queries of one module take turns by a lock of the module, which no run waits for.
+   The allocator and the logger are called by every thread that calls the library, and need to be safe for that.
+   ind_error and ind_error_status tell of the last failure of the calling thread.
 
    DEVICES
    IND_DEVICE_AUTO takes the GPU where the driver, NVRTC and a device of compute capability 8.0 or more are found, else
@@ -5698,6 +5711,13 @@ static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
     return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
+/* A graph for which an allocation was refused since ind__refusals was `before` has failed: what was decided without
+   that memory may be wrong. */
+static ind_status ind__graph_refused(ind_graph *g, uint32_t before, const char *what) {
+    if (g && !g->status && ind__refused_since(g->context, before)) ind__graph_no_memory(g, what);
+    return g ? g->status : IND_OK;
+}
+
 static ind_tensor ind__graph_tensor(ind_graph *g, uint32_t id) {
     ind_tensor t = {g, id};
     return t;
@@ -6200,6 +6220,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
     ind__node node = {.op = op, .body = body};
+    const uint32_t refusals = g ? ind__refusals(g->context) : 0;
     if (g && !g->status && ind__indexed_by_mask(g, op, operands, num_operands))
         return ind__add_by_mask(g, op, operands, num_operands, attrs, num_attrs);
     if (g && !g->status) {
@@ -6214,6 +6235,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
         }
     }
     if (!result.id) ind__body_free(body);
+    ind__graph_refused(g, refusals, ind__op_name(op));
     if (g) ind__graph_leave_here(g);
     return result;
 }
@@ -6846,6 +6868,7 @@ static bool ind__add_output(ind_graph *g, const char *name, uint32_t x) {
 ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
     if (!graph) return IND_INVALID_ARGUMENT;
     if (graph->status) return graph->status;
+    const uint32_t refusals = ind__refusals(graph->context);
     if (x.graph != graph) {
         ind__graph_fail(graph, IND_INVALID_ARGUMENT, "output %.60s: not a tensor of this graph",
                         name ? name : "(NULL)");
@@ -6853,6 +6876,7 @@ ind_status ind_output(ind_graph *graph, const char *name, ind_tensor x) {
         x.id = ind__current(graph, x.id);
         if (!graph->status && !ind__add_output(graph, name, x.id)) ind__graph_no_memory(graph, "output");
     }
+    ind__graph_refused(graph, refusals, "output");
     ind__graph_leave_here(graph);
     return graph->status;
 }
@@ -6900,11 +6924,13 @@ ind_status ind_mutate(ind_tensor input, ind_tensor value) {
     ind_graph *g = input.graph ? input.graph : value.graph;
     if (!g) return IND_INVALID_ARGUMENT;
     if (g->status) return g->status;
+    const uint32_t refusals = ind__refusals(g->context);
     if (input.graph != value.graph) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "mutate: not two tensors of this graph");
     } else if (!ind__check_mutation(g, input.id, value.id) && (value.id = ind__current(g, value.id)) != 0) {
         ind__add_mutation(g, input.id, value.id);
     }
+    ind__graph_refused(g, refusals, "mutate");
     ind__graph_leave_here(g);
     return g->status;
 }
@@ -6995,6 +7021,7 @@ static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t 
 ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
     ind_graph *g = x.graph ? x.graph : result.graph;
     if (!g || g->status) return ind__graph_tensor(g, 0);
+    const uint32_t refusals = ind__refusals(g->context);
     char op[IND__MAX_NAME + 2] = "inplace";
     if (x.graph != result.graph || !ind__tensor_of(x) || !ind__tensor_of(result)) {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "inplace: not two tensors of this graph");
@@ -7003,6 +7030,7 @@ ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
         snprintf(op, sizeof op, "%.250s_", n->name ? n->name : ind__op_name(n->op));
         ind__write(g, op, x.id, result.id);
     }
+    ind__graph_refused(g, refusals, op);
     ind__graph_leave_here(g);
     return ind__graph_tensor(g, g->status ? 0 : x.id);
 }
@@ -8833,10 +8861,11 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
 
 ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc) {
     if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    const uint32_t refusals = ind__refusals(graph->context);
     ind_facts *before = ind__graph_enter(graph);
     ind_tensor result = ind__add_custom(graph, desc);
     ind__graph_leave(graph, before);
-    return result;
+    return ind__graph_refused(graph, refusals, "pointwise") ? ind__graph_tensor(graph, 0) : result;
 }
 
 static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
@@ -8856,7 +8885,8 @@ static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_val
     for (int k = 0; k < d->num; k++) {
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
         ind_value v = out[k].id ? ind_op_cast(o, out[k], ind_dtype_compute(t->dtype)) : out[k];
-        if (!v.id && !ind__state_of(o->context)->status) ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
+        if (!v.id && !ind__state_of(o->context)->status)
+            ind__fail(o->context, IND_INVALID_ARGUMENT, "it gave no value %d", k);
         if (!v.id) return false;
         ind__emit_store(o, (uint32_t)k, NULL, 0, v);
     }
@@ -9038,10 +9068,11 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
 
 ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
     if (!graph || graph->status) return ind__graph_tensor(graph, 0);
+    const uint32_t refusals = ind__refusals(graph->context);
     ind_facts *before = ind__graph_enter(graph);
     ind_tensor result = ind__add_scan(graph, desc);
     ind__graph_leave(graph, before);
-    return result;
+    return ind__graph_refused(graph, refusals, "associative_scan") ? ind__graph_tensor(graph, 0) : result;
 }
 
 /* ------------------------------------------------------------------------------------------------ >>composites */
@@ -13386,13 +13417,14 @@ static void ind__report_position(ind_context *c, ind__parser *p, const char *fil
 static ind_graph *ind__parse_graph(ind_context *context, const char *text, const char *file) {
     char name[IND__MAX_NAME + 1];
     ind__parser p = {.text = text, .at = text};
+    const uint32_t refusals = ind__refusals(context);
     if (ind__parse_head(&p, name)) {
         p.g = ind_graph_create(context, name);
         if (!p.g) return NULL;
         ind__parse_body(&p);
     }
-    if (!p.status) return p.g;
-    ind__report_position(context, &p, file);
+    if (!p.status && !ind__graph_refused(p.g, refusals, "parse")) return p.g;
+    if (p.status) ind__report_position(context, &p, file);
     ind_graph_destroy(p.g);
     return NULL;
 }
@@ -13429,8 +13461,9 @@ ind_expr ind_size(ind_graph *graph, const char *declaration) {
         ind__graph_fail(graph, IND_INVALID_ARGUMENT, "size: the declaration is NULL");
         return none;
     }
+    const uint32_t refusals = ind__refusals(graph->context);
     ind_expr e = ind__parse_size(&p);
-    bool ok = ind__finish_string(&p, "size");
+    bool ok = ind__finish_string(&p, "size") && !ind__graph_refused(graph, refusals, "size");
     ind__graph_leave_here(graph);
     return ok ? e : none;
 }
@@ -13442,8 +13475,10 @@ static ind_status ind__add_condition_text(ind_graph *g, const char *text, bool g
     if (!g) return IND_INVALID_ARGUMENT;
     if (g->status) return g->status;
     if (text) {
+        const uint32_t refusals = ind__refusals(g->context);
         ind__parse_condition(&p, guard, holds);
         if (!g->status) ind__finish_string(&p, what);
+        ind__graph_refused(g, refusals, what);
     } else {
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the condition is NULL; it is written as \"S == 4*T\"", what);
     }
@@ -13469,9 +13504,11 @@ static ind_tensor ind__add_source_text(ind_graph *g, ind_graph_op op, const char
         ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: the type is NULL; it is written as \"f32[B, 256]\"", what);
         return ind__graph_tensor(g, 0);
     }
+    const uint32_t refusals = ind__refusals(g->context);
     ind__need_type(&p, &t);
     if (!ind__finish_string(&p, what)) return ind__graph_tensor(g, 0);
-    return ind__graph_source(g, op, name, t.dtype, t.size, t.rank);
+    ind_tensor x = ind__graph_source(g, op, name, t.dtype, t.size, t.rank);
+    return ind__graph_refused(g, refusals, what) ? ind__graph_tensor(g, 0) : x;
 }
 
 ind_tensor ind_input(ind_graph *graph, const char *name, const char *type) {
@@ -13551,6 +13588,7 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
 static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     ind__infer in;
     ind_status status = IND_OK;
+    const uint32_t refusals = ind__refusals(g->context);
     ind__infer_init(&in, g, n);
     if (ind__infer_results(&in)) {
         status = in.status == IND_OUT_OF_MEMORY ? in.status : IND_VERIFY;
@@ -13563,7 +13601,7 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
         const ind__tensor_info *t = &g->tensor[n->result + r];
         bool same = t->dtype == in.result[r].dtype && t->rank == in.result[r].rank;
         for (int d = 0; same && d < t->rank; d++) same = ind_known_eq(t->size[d], in.result[r].size[d]);
-        if (!same && ind_error_status(g->context) == IND_OUT_OF_MEMORY) {
+        if (!same && ind__refused_since(g->context, refusals)) {
             status = IND_OUT_OF_MEMORY; /* the sizes could not be compared */
         } else if (!same)
             status = ind__fail(g->context, IND_VERIFY, "graph %s: %s: result %u has another type than the op gives",
@@ -24453,7 +24491,8 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
     ind_status before = ind_error_status(module->context), status = ind__solver_prepare(&s, f, sizes);
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
-    if (!status) ind__state_of(module->context)->status = before; /* values that overflowed on the way were no failure */
+    if (!status)
+        ind__state_of(module->context)->status = before; /* values that overflowed on the way were no failure */
     return status ? -1 : found * s.step;
 }
 

@@ -80,14 +80,16 @@ IND_API const char *ind_status_text(ind_status status);
 
 /* ----------------------------------------------------------------------------------------------- >>context */
 
-/* Host memory. Both functions or neither; alloc returns 16-byte aligned memory or NULL. Default: malloc and free. */
+/* Host memory. Both functions or neither; alloc returns 16-byte aligned memory or NULL. Both are called by every thread
+   that calls the library, at the same time where several do. Default: malloc and free. */
 typedef struct ind_allocator {
     void *(*alloc)(size_t bytes, void *user);
     void (*free)(void *memory, void *user);
     void *user;
 } ind_allocator;
 
-/* Log lines, without newline. Nothing is ever printed by the library itself. level: 1 warning, 2 info, 3 debug. */
+/* Log lines, without newline, in the thread that makes them. Nothing is ever printed by the library itself. level:
+   1 warning, 2 info, 3 debug. */
 typedef struct ind_logger {
     void (*log)(int level, const char *text, void *user);
     void *user;
@@ -132,7 +134,8 @@ IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context 
 /* Destroys the context and all that came from it: graphs, modules, instances, expressions. NULL is allowed. */
 IND_API void ind_context_destroy(ind_context *context);
 
-/* The sentence that describes the last failure in this context ("" if none), valid until the next call that fails. */
+/* The sentence that describes the calling thread's last failure in this context ("" if none), valid until the thread's
+   next call that fails. A thread may start with the last failure of one that has ended. */
 IND_API const char *ind_error(const ind_context *context);
 IND_API ind_status ind_error_status(const ind_context *context);
 
@@ -179,8 +182,10 @@ IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* -------------------------------------------------------------------------------------------------- >>expr */
 
-/* An integer expression: immutable, interned, so equal expressions have equal ids. id 0 is "invalid": every function
-   here accepts it and returns it, and the context has the reason; so a long computation is checked once.
+/* An integer expression: immutable, interned, so equal expressions of one context have equal ids. id 0 is "invalid":
+   every function here accepts it and returns it, and the context has the reason; so a long computation is checked once.
+   A module has a context of its own, made by ind_compile; operands of it and of the user's context give a result in the
+   user's context. Existing expressions are read by any thread at any time; making new ones is for one thread at a time.
    `//` and `%` are Python's: they round down for every sign.
    Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
    deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (of two
@@ -280,7 +285,7 @@ IND_API int ind_expr_num_args(ind_expr e);
 IND_API ind_expr ind_expr_arg(ind_expr e, int i);
 IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a symbol */
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
-IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* same id in the same context, and valid */
+IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* equal, and valid; those of modules compare with others */
 
 /* Value with every symbol given by `value(symbol, user, &out)`, which returns false if it has none.
    Errors: IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
@@ -365,7 +370,7 @@ typedef enum ind_print {
 
 /* Prints into buffer (size bytes, always terminated if size > 0; NULL allowed). Returns the length of the whole text
    without the terminator, as snprintf; "<invalid>" for the invalid expression, "<too long>" for more than 1 MiB, "<no
-   memory>". Makes expressions on the way, so it is no more for two threads at once than the constructors are. */
+   memory>". Any thread may print what a module returned; printing others makes expressions, as the constructors do. */
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size);
 
@@ -913,10 +918,10 @@ typedef struct ind__import {
         uint32_t *slot; /* pairs of key (0: free) and value */
         uint32_t num, cap;
         uint32_t lent; /* the capacity that is not freed here */
-    } made; /* expressions by their ids */
+    } made;            /* expressions by their ids */
 } ind__import;
-ind__import ind__import_begin(ind_context *to);                             /* all that it imports is of one context */
-ind_expr ind__import_expr(ind__import *m, ind_expr e);                      /* invalid for the invalid one */
+ind__import ind__import_begin(ind_context *to);        /* all that it imports is of one context */
+ind_expr ind__import_expr(ind__import *m, ind_expr e); /* invalid for the invalid one */
 ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds those of f to `to` */
 void ind__import_end(ind__import *m);
 /* e in context c: e itself, or imported. Invalid, with the error set, if the contexts have different roots. */
@@ -1113,7 +1118,8 @@ typedef struct ind__loops {
     uint32_t num_index;
     int num_from;
     ind_expr value[2 * IND_MAX_RANK];
-    bool failed; /* out of memory: a "no" of the functions below may be that */
+    uint32_t refusals; /* when the loops were made */
+    bool failed;       /* out of memory: a "no" of the functions below may be that */
 } ind__loops;
 /* The loops as they stand in the body; `index` has room for body->num_index expressions. */
 void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
@@ -1446,8 +1452,8 @@ void ind__eval_free(ind__eval *e);
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
 /* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
-   caller before they are used; STOREs write memory. IND_VERIFY (e->bad_access) is recorded by the caller: worker threads
-   run this, and they record no failure. */
+   caller before they are used; STOREs write memory. IND_VERIFY (e->bad_access) is recorded by the caller: worker
+   threads run this, and they record no failure. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
 /* Fills what runs of rows join their values in with the value that changes nothing. */
 void ind__eval_begin_runs(ind__eval *e);
@@ -6802,7 +6808,8 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
         ind__state_of(c)->quiet--;
         ind_facts_enter(c, before);
     }
-    if (failures != ind__state_of(c)->failures) status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
+    if (failures != ind__state_of(c)->failures)
+        status = ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while learning a fact");
     *out = work.known;
     ir__knowledge none = {0};
     work.known = none;
@@ -7220,6 +7227,7 @@ static int ir__loops_divisions(const ind__loops *l) {
 
 void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
     *l = (ind__loops){.context = body->context, .rank = body->rank, .rrank = body->rrank};
+    l->refusals = ind__refusals(body->context);
     l->num_from = body->rank + body->rrank;
     l->index = index;
     l->num_index = body->num_index;
@@ -7232,7 +7240,7 @@ void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
 
 /* An expression came out invalid: for lack of memory, or because it has no 64-bit form. */
 static bool ir__loops_refuse(ind__loops *l) {
-    l->failed = l->failed || ind_error_status(l->context) == IND_OUT_OF_MEMORY;
+    l->failed = l->failed || ind__refused_since(l->context, l->refusals);
     return false;
 }
 

@@ -49,7 +49,7 @@ typedef enum ind_memory {
 /* ------------------------------------------------------------------------------------------------ >>module */
 
 /* A compiled graph: immutable, may be used by several threads at once (each with its own instance, or ind_run, which
-   makes one; the context's allocator must then be safe for threads). */
+   makes one). */
 typedef struct ind_module ind_module;
 
 /* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. */
@@ -163,7 +163,7 @@ typedef struct ind_verdict {
 /* Would a run at these sizes ("B=7, S=300"; NULL: none) need another graph to be compiled, or variants of kernels, and
    how well would it run? Touches no device and keeps no memory. Pointers are taken to be aligned to 16 bytes. The price
    in variants is known where there is a plan: modules for CUDA, emit_only ones, and host modules whose plan was asked
-   for. One thread at a time. */
+   for. */
 IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
@@ -220,7 +220,7 @@ IND_API ind_status ind_instance_check(ind_instance *instance);
    them. Waits for the stream; nothing else ever does, so a launch with such sizes can be captured. Before any launch:
    IND_INVALID_ARGUMENT. */
 IND_API ind_status ind_instance_data_sizes(ind_instance *instance, int64_t *values, int max);
-/* The last failure of this instance (ind_error of the context is shared by threads). */
+/* The last failure of this instance. */
 IND_API const char *ind_instance_error(const ind_instance *instance);
 
 /* ------------------------------------------------------------------------------------------------- >>graph */
@@ -269,7 +269,7 @@ typedef struct ind_tuned {
    sorts are left as they are. As every launch runs many times, what the graph mutates and outputs hold anything
    afterwards. At most max_tuned of tuned are filled (NULL with 0); *num_tuned (may be NULL) is the number of kernels
    measured. Errors: as ind_launch; IND_NOT_SUPPORTED (the host device), IND_INVALID_ARGUMENT (repeats below 1 or above
-   1000). Like ind_compile it may not run beside other calls that use the context. */
+   1000). Compiles of the context and queries of the module wait for it. */
 IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc, int repeats, ind_tuned *tuned,
                             int max_tuned, int *num_tuned);
 
@@ -331,7 +331,8 @@ struct ind_module {
 };
 
 /* Queries of a module take turns: they make expressions in its context. Between these two, which may be nested. The end
-   gives the query's status, IND_OUT_OF_MEMORY where an allocation was refused on the way: the answer may then be wrong. */
+   gives the query's status, IND_OUT_OF_MEMORY where an allocation was refused on the way: the answer may then be wrong.
+ */
 typedef struct ind__query {
     ind_context *context;
     uint32_t refusals;

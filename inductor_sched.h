@@ -5389,12 +5389,11 @@ static bool sched__note_uses(sched__fuser *f) {
 /* A proof whose memory was refused only gives up, so that what was planned is right but not what it should be: that is
    a failure too. */
 static ind_status sched__run(sched__fuser *f) {
-    ind__state_of(f->context)->status = IND_OK;
+    const uint32_t refusals = ind__refusals(f->context);
     bool ok = sched__collect_accesses(f) && sched__collect_readers(f) && sched__fuse(f) && sched__explain(f) &&
               sched__choose_order(f) && sched__make_kernels(f) && sched__op_by_op(f) && sched__plan_memory(f) &&
               sched__combine(f) && sched__note_uses(f);
-    if (!ok) return ind__failed(f->context);
-    return ind__state_of(f->context)->status == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OK;
+    return ok ? ind__refused_since(f->context, refusals) : ind__failed(f->context);
 }
 
 void ind__schedule_free(ind_schedule *s) {

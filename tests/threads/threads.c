@@ -1,6 +1,7 @@
 /* threads.c - eight threads use one context at once for SECONDS seconds: two compile in it, one in contexts of its own,
  * three run and launch finished modules, one makes calls that fail, one asks every query. Results and error messages
- * are those of a single thread. Built with ThreadSanitizer, which reports every data race (tests/threads/test_threads.py).
+ * are those of a single thread. Built with ThreadSanitizer, which reports every data race
+ * (tests/threads/test_threads.py).
  *
  *   threads [SECONDS] [DEVICE]     DEVICE: host (default) or cuda */
 #define _POSIX_C_SOURCE 200809L
@@ -14,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#define ROWS  6
-#define MOST  4096 /* elements of any buffer here */
-#define NUM   4
+#define ROWS 6
+#define MOST 4096 /* elements of any buffer here */
+#define NUM  4
 
 /* Modules with a symbolic size N, an input x f32[N, 8], in the last one indices too, and an output y. */
 static const char *const texts[NUM] = {
@@ -68,8 +69,7 @@ static ind_status run(ind_module *m, int which, int rows, const float *x, float 
     if (which == 3) io[num++] = (ind_binding){"i", rows_of};
     char text[32];
     sizes_text(text, sizeof text, rows);
-    ind_run_desc d = {
-        .bindings = io, .num_bindings = num, .sizes = sizes ? sizes : text, .memory = IND_MEMORY_HOST};
+    ind_run_desc d = {.bindings = io, .num_bindings = num, .sizes = sizes ? sizes : text, .memory = IND_MEMORY_HOST};
     return ind_run(m, &d);
 }
 
@@ -172,7 +172,8 @@ static void fail_all(unsigned *seed) {
     expect_error(ind_run(module[3], &d), IND_INDEX_OUT_OF_RANGE, part);
     d.num_bindings = 2;
     expect_error(ind_run(module[3], &d), IND_INVALID_ARGUMENT, "output \"y\"");
-    ind_graph *g = ind_graph_parse(shared, "graph bad {\n  input x : f32[2, 3]\n  y = matmul(x, x)\n  output y\n}\n", "bad");
+    ind_graph *g =
+        ind_graph_parse(shared, "graph bad {\n  input x : f32[2, 3]\n  y = matmul(x, x)\n  output y\n}\n", "bad");
     EXPECT(!g && strstr(ind_error(shared), "matmul"), "%s", ind_error(shared));
     int64_t v;
     expect_error(ind_formula_eval(module[0], ind_module_workspace(module[0]), "N=99", &v), IND_OUT_OF_RANGE, "N = 99");
@@ -215,7 +216,8 @@ static void ask_module(ind_module *m, int rows) {
     (void)ind_module_query_stats(m);
 }
 
-/* Modules of this thread's own, whose texts are made anew, and the shared ones, in the context that others compile in. */
+/* Modules of this thread's own, whose texts are made anew, and the shared ones, in the context that others compile in.
+ */
 static void ask(unsigned *seed) {
     ask_module(module[next(seed) % NUM], 1 + (int)(next(seed) % ROWS));
     ind_module *m = compile(shared, texts[next(seed) % NUM]);
