@@ -14376,6 +14376,17 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
+/* A rewritten copy owns facts and conditions from here on: the graph that it was made of may go before it. */
+static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
+    copy->facts_borrowed = false;
+    g->facts_borrowed = true;
+    for (uint32_t i = 0; i < copy->num_conditions; i++) {
+        const char *text = copy->condition[i].text;
+        copy->condition[i].text = ind__arena_string(&copy->arena, text, strlen(text));
+        if (!copy->condition[i].text) ind__graph_no_memory(copy, "fact");
+    }
+}
+
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out) {
     bool changed;
     ind_graph *next = NULL;
@@ -20832,6 +20843,11 @@ static ind_status ind__compile_names(ind__compilation *k) {
 
 static ind_status ind__compile_passes(ind__compilation *k) {
     ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->graph);
+    if (status) return status;
+    ind__graph_take_facts(k->graph, k->given);
+    ind_graph_destroy(k->given);
+    k->given = NULL;
+    status = k->graph->status;
     if (!status && ind__verifying(k->context)) status = ind__graph_verify(k->graph);
     if (!status) status = ind__compile_names(k);
     return ind__stage_end(k, status);
@@ -20925,8 +20941,8 @@ static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (k->lowered) ind__lowered_free(k->lowered);
     ind__free(k->context, k->lowered);
     ind__arena_free(&k->names);
-    ind_graph_destroy(k->graph);
     (void)ind_facts_enter(k->context, NULL);
+    ind_graph_destroy(k->graph);
     ind_graph_destroy(k->given);
     status = ind__stage_end(k, status);
     if (!status) return status;
@@ -22671,15 +22687,9 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
         if (!g->status) ind__graph_fail(g, ind__failed(g->context), "%s", ind_error(g->context));
         return g;
     }
-    for (uint32_t i = 0; i < out->num_conditions; i++) {
-        const char *text = out->condition[i].text;
-        out->condition[i].text = ind__arena_string(&out->arena, text, strlen(text));
-        if (!out->condition[i].text) ind__graph_no_memory(out, "kernel graph");
-    }
     memset(out->op_count, 0, sizeof out->op_count);
     if (!graph__raise_rename(out)) ind__graph_no_memory(out, "kernel graph");
-    out->facts_borrowed = false;
-    g->facts_borrowed = true;
+    ind__graph_take_facts(out, g);
     ind_graph_destroy(g);
     return out;
 }
