@@ -612,6 +612,21 @@ typedef struct ind__writer {
       "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
       "    return (T)(a >> by);\n"                                                                                     \
       "}\n")                                                                                                           \
+    X(GCD, 0,                                                                                                          \
+      "// Euclid's algorithm, on magnitudes; 64 bits wide only where the type is.\n"                                   \
+      "template <typename U> static IND_INLINE U ind_gcd_of(U a, U b) {\n"                                             \
+      "    while (b != 0) {\n"                                                                                         \
+      "        U rest = a % b;\n"                                                                                      \
+      "        a = b;\n"                                                                                               \
+      "        b = rest;\n"                                                                                            \
+      "    }\n"                                                                                                        \
+      "    return a;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "template <typename T> static IND_INLINE T ind_gcd(T a, T b) {\n"                                                \
+      "    if (sizeof(T) < 8) return (T)ind_gcd_of(a < 0 ? 0u - (unsigned)a : (unsigned)a, b < 0 ? 0u - (unsigned)b : (unsigned)b);\n"\
+      "    unsigned long long x = (unsigned long long)a, y = (unsigned long long)b;\n"                                 \
+      "    return (T)ind_gcd_of(a < 0 ? 0ull - x : x, b < 0 ? 0ull - y : y);\n"                                        \
+      "}\n")                                                                                                           \
     X(DIGAMMA, 0,                                                                                                      \
       "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \
       "static IND_INLINE double ind_digamma(double x) {\n"                                                             \
@@ -1945,6 +1960,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_BIT_XOR, NULL, NULL, "($t)($0 ^ $1)", NULL},
     {IND_LOOP_SHIFT_LEFT, NULL, NULL, "ind_shift_left<$t>($0, $1)", NULL},
     {IND_LOOP_SHIFT_RIGHT, NULL, NULL, "ind_shift_right<$t>($0, $1)", NULL},
+    {IND_LOOP_GCD, NULL, NULL, "ind_gcd<$t>($0, $1)", NULL},
     {IND_LOOP_EQ, "$0 == $1", "$0 == $1", "$0 == $1", "$0 == $1"},
     {IND_LOOP_NE, "$0 != $1", "$0 != $1", "$0 != $1", "$0 != $1"},
     {IND_LOOP_LT, "$0 < $1", "$0 < $1", "$0 < $1", "$0 < $1"},
@@ -2727,6 +2743,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
                   {"ind_pow", IND__CG_POW},
                   {"ind_mod", IND__CG_MOD},
                   {"ind_shift", IND__CG_SHIFT},
+                  {"ind_gcd", IND__CG_GCD},
                   {"ind_philox", IND__CG_PHILOX},
                   {"f8e4m3fn(", IND__CG_F8E4M3FN},
                   {"f8e5m2(", IND__CG_F8E5M2},

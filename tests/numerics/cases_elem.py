@@ -79,6 +79,8 @@ for t in INTS:
     shifts = "values 0 1 3 7 8 9 15 16 31 32 63 64 100" + ("" if t == "u8" else " -1 -100")
     many(f"shifts_{t}", {"x": f"{t}[40, 1]", "w": f"{t}[15]"}, ["bitwise_left_shift(x, w)", "bitwise_right_shift(x, w)", "bitwise_left_shift(x, 2)",
          "bitwise_right_shift(3, w)"], x="full", w=shifts)
+    many(f"divisors_{t}", {"x": f"{t}[40, 1]", "w": f"{t}[13]", "p": f"{t}[6, 5]", "q": f"{t}[5]"}, ["gcd(x, w)", "gcd(p, q)", "lcm(p, q)", "lcm(p, 4)", "gcd(12, w)"],
+         x="full", w="values 0 1 2 3 4 6 12 30 60 64 96 100 120", p="ints 0 12", q="ints 0 11")
 many("promotion", {"x": "i16[7]", "y": "f16[7]", "z": "u8[7]", "d": "f64[]", "m": "bool[7]"}, ["clamp(x, 0.5)", "clamp(y, max=d)", "remainder(x, z)", "fmod(x, y)", "fmod(x, 2.5)",
      "bitwise_or(x, z)", "bitwise_and(m, x)", "floor_divide(m, z)", "atan2(x, m)", "hypot(y, x)", "addcmul(x, y, z)", "clamp(m, 0, 1)", "lerp(y, 2.0, 0.5)",
      "masked_fill(y, m, d)", "masked_fill(x, m, 7)", "copy(z, m)", "fill(z, 3)"], z="ints 1 9", y="nonzero")
