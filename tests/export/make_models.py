@@ -305,6 +305,99 @@ def ops_counts():
                  lambda x, i, y, s, z: F.grid_sample(y, y[:, :, :3, :5].permute(0, 2, 3, 1), mode="bicubic", padding_mode="reflection", align_corners=True))
 
 
+def in_place(x, call):
+    y = x.clone()
+    call(y)
+    return y
+
+
+def ops_special():
+    """Functions that need no more than one kernel, and sums of products."""
+    s, ends = torch.special, torch.tensor([0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1e-42, -3e38, 1.0, 2.0, 0.99999994, 4.0000005])
+    wide = torch.tensor([5e-324, 1.7e308, -1e-310, 0.5, 1 - 2.0**-53, -8.0], dtype=torch.float64)
+    return calls(((unit, (-1, 6)), (floats, (-1, 6)), (whole, (6,)), (floats, (-1, 2, 4)), (floats, (-1, 4, 5))),
+                 lambda x, y, z, u, v: torch.polygamma(2, x), lambda x, y, z, u, v: s.zeta(x + 2, x), lambda x, y, z, u, v: s.zeta(2.5, x), lambda x, y, z, u, v: s.zeta(x + 1.5, 2.0),
+                 lambda x, y, z, u, v: torch.igamma(x, y.abs()), lambda x, y, z, u, v: in_place(y.abs(), lambda t: t.igammac_(x)), lambda x, y, z, u, v: s.bessel_j0(y), lambda x, y, z, u, v: s.bessel_j1(y),
+                 lambda x, y, z, u, v: s.bessel_y0(x), lambda x, y, z, u, v: s.bessel_y1(x), lambda x, y, z, u, v: s.modified_bessel_i0(y), lambda x, y, z, u, v: s.modified_bessel_i1(y),
+                 lambda x, y, z, u, v: torch.fmax(x, (y - 0.25).sqrt()), lambda x, y, z, u, v: torch.fmin((y - 0.25).sqrt(), x), lambda x, y, z, u, v: torch.ldexp(x, z), lambda x, y, z, u, v: in_place(x, lambda t: t.ldexp_(z)),
+                 lambda x, y, z, u, v: torch.gcd(z, (y * 4).long()), lambda x, y, z, u, v: torch.lcm((y * 4).int(), z.int()), lambda x, y, z, u, v: in_place(z, lambda t: t.gcd_(torch.full_like(z, 12))),
+                 lambda x, y, z, u, v: torch.lcm(z, z + 1, out=torch.empty_like(z)), lambda x, y, z, u, v: torch.gcd(z.to(torch.uint8), z.to(torch.uint8) + 60),
+                 lambda x, y, z, u, v: torch.frexp(y * 3), lambda x, y, z, u, v: torch.frexp(ends * 1.0), lambda x, y, z, u, v: torch.frexp(wide * 1.0), lambda x, y, z, u, v: torch.frexp(y.half())[1],
+                 lambda x, y, z, u, v: torch.dist(x, y), lambda x, y, z, u, v: torch.dist(x, y, 3), lambda x, y, z, u, v: torch.dist(x, y, float("inf")), lambda x, y, z, u, v: torch.addbmm(u[0, :, :1] + v[0, 0], u, v, beta=0.5, alpha=2),
+                 lambda x, y, z, u, v: F.bilinear(x, y, z[:, None, None] * x[0, :, None] * y[0, None, :], x[0]), lambda x, y, z, u, v: F.bilinear(u, u[:, :, :3], v[0, None, :, :3].contiguous()),
+                 lambda x, y, z, u, v: torch._trilinear(x, y, x, [1], [1], [0], [2], 2), lambda x, y, z, u, v: torch._trilinear(x, y, x, [], [], [], []))
+
+
+def without_one(x):
+    """A NaN in each row."""
+    y = x.clone()
+    y[:, 1] = float("nan")
+    return y
+
+
+def segments(x, reduce, **more):
+    return torch.segment_reduce(x, reduce, lengths=torch.tensor([2, 0, 3, 1]), axis=0, **more)
+
+
+def segments_of_rows(x, reduce, **more):
+    """Which have lengths of their own, or do not hold all elements."""
+    lengths = torch.tensor([[1, 2, 0], [3, 0, 0], [0, 1, 2]])
+    return torch.segment_reduce(x, reduce, lengths=lengths, axis=1, unsafe=True, **more)
+
+
+def segments_between(x, reduce):
+    return torch.segment_reduce(x, reduce, offsets=torch.tensor([1, 2, 2, 6]), unsafe=True)
+
+
+def ops_selections():
+    """Order statistics, and what is written by index."""
+    index, offsets = torch.tensor([2, 0, 2]), torch.tensor([0.0, 0.5, 2.0, 2.25])
+    distinct = lambda x: x + torch.arange(6) / 64
+    return calls(((floats, (-1, 6)), (below_three, (-1, 6)), (floats, (6, -1)), (floats, (3, 4, 2))),
+                 lambda x, i, y, z: torch.median(x), lambda x, i, y, z: torch.median(distinct(x), 1), lambda x, i, y, z: torch.nanmedian(without_one(x)), lambda x, i, y, z: torch.median(without_one(x)),
+                 lambda x, i, y, z: torch.nanmedian(without_one(distinct(x)), 1, keepdim=True), lambda x, i, y, z: torch.mode(i, 1)[0], lambda x, i, y, z: torch.kthvalue(distinct(x), 2, 1), lambda x, i, y, z: torch.kthvalue(x, x.shape[0] - 1, 0)[0],
+                 lambda x, i, y, z: torch.scatter(x, 1, i, x, reduce="add"), lambda x, i, y, z: torch.scatter(x, 0, i[:, :2], 0.5, reduce="multiply"), lambda x, i, y, z: in_place(x, lambda t: t.scatter_(1, i[:, :3], x + 1, reduce="multiply")),
+                 lambda x, i, y, z: in_place(x, lambda t: t.scatter_(1, i, 2.0, reduce="add")),
+                 *[lambda x, i, y, z, r=r: y.index_reduce(0, index, y[:3], r) for r in ("prod", "mean", "amax", "amin")], lambda x, i, y, z: in_place(x, lambda t: t.index_reduce_(-1, index, x[:, 1:4], "mean", include_self=False)),
+                 *[lambda x, i, y, z, r=r: segments(y, r) for r in ("sum", "mean", "prod", "max", "min")], *[lambda x, i, y, z, r=r: segments(y, r, initial=2.0) for r in ("mean", "max")],
+                 *[lambda x, i, y, z, r=r: segments_of_rows(z, r) for r in ("sum", "mean", "min")], lambda x, i, y, z: segments_of_rows(z, "mean", initial=1.0), lambda x, i, y, z: segments(without_one(y.t()).t(), "max"),
+                 *[lambda x, i, y, z, r=r: segments_between(y, r) for r in ("sum", "mean", "max")],
+                 lambda x, i, y, z: torch.put(x, i[0] * 2, x[1]), lambda x, i, y, z: in_place(x, lambda t: t.put_(i, x, accumulate=True)), lambda x, i, y, z: torch.diagonal_scatter(z, z[:, 0, :].t()[:, :3], 1, 0, 1),
+                 lambda x, i, y, z: in_place(z, lambda t: t.diagonal(0, 0, 2).mul_(3)), lambda x, i, y, z: in_place(z.view(6, 4), lambda t: t.fill_diagonal_(7)), lambda x, i, y, z: torch.as_strided_scatter(x, x[:2, :3] + 1, (2, 3), (4, 1), 2),
+                 lambda x, i, y, z: torch.histogram(z, 5), lambda x, i, y, z: torch.histogram(z, 4, range=(-1.0, 1.0)), lambda x, i, y, z: torch.histogram(z, offsets, weight=z.abs(), density=True), lambda x, i, y, z: torch.histogram(z[0, :1, :1], 2),
+                 lambda x, i, y, z: torch.histogram(z, 3, range=(0.5, 0.5), density=True),
+                 *[lambda x, i, y, z, f=f, k=k: f(4, 6, k) for f in (torch.tril_indices, torch.triu_indices) for k in (0, 2, -2, 7, -9)], lambda x, i, y, z: torch.tril_indices(3, 2, dtype=torch.int32))
+
+
+def views_copied(op, *arguments):
+    return lambda x, y: getattr(torch.ops.aten, op)(x, *arguments)
+
+
+def ops_copies():
+    """Views as copies, and tensors that are not filled: what they hold is not read."""
+    real, aten, pair = torch.view_as_real, torch.ops.aten, lambda x: torch.complex(x, x + 1)
+    fill = lambda x, empty: torch.where(x < 100, x, empty)
+    return calls(((floats, (-1, 6)), (floats, (3, 6))),
+                 views_copied("alias_copy"), views_copied("detach_copy"), views_copied("diagonal_copy", 1), views_copied("expand_copy", [2, -1, 6]), views_copied("permute_copy", [1, 0]), views_copied("slice_copy", 1, 1, 6, 2),
+                 views_copied("select_copy", 1, 2), views_copied("split_copy", 4, 1), views_copied("split_with_sizes_copy", [1, 5], 1), views_copied("unbind_copy", 1), views_copied("t_copy"), views_copied("transpose_copy", 0, 1),
+                 views_copied("unsqueeze_copy", 1), views_copied("unfold_copy", 1, 2, 2), views_copied("view_copy", [-1]), views_copied("_reshape_copy", [-1, 3]), views_copied("narrow_copy", 1, 2, 3), views_copied("_neg_view_copy"),
+                 lambda x, y: aten.as_strided_copy(y, [6, 3], [1, 6]), lambda x, y: aten.squeeze_copy(x[:, :1]), lambda x, y: aten.squeeze_copy.dim(x[:1], 0), lambda x, y: aten.squeeze_copy.dims(x[:1], [0]),
+                 lambda x, y: aten.view_as_real_copy(pair(x)), lambda x, y: real(aten._conj_copy(pair(x))), lambda x, y: real(aten.view_as_complex_copy(x.reshape(-1, 3, 2))), lambda x, y: real(aten.view_copy(pair(x), [-1])),
+                 lambda x, y: fill(y, torch.empty_permuted((3, 6), (1, 0))), lambda x, y: fill(x, torch.empty_like(x)), lambda x, y: fill(x, x.new_empty(x.shape)), lambda x, y: fill(y, y.new_empty_strided((3, 6), (1, 3))),
+                 lambda x, y: fill(y, torch.empty_strided((3, 6), (6, 1))), lambda x, y: fill(x, torch.empty(x.shape)))
+
+
+def ops_resampled():
+    """The overloads with one scale per dimension."""
+    aten, none = torch.ops.aten, (None,) * 3
+    return calls(((floats, (-1, 2, 9)), (floats, (-1, 2, 5, 6)), (floats, (-1, 1, 4, 5, 3))),
+                 *[lambda x, y, z, op=op: op(x, [13], None) for op in (aten.upsample_nearest1d, aten._upsample_nearest_exact1d)], lambda x, y, z: aten.upsample_nearest1d(x, [13], 1.5), lambda x, y, z: aten.upsample_linear1d(x, [13], False, None),
+                 *[lambda x, y, z, op=op: op(y, [7, 4], None, None) for op in (aten.upsample_nearest2d, aten._upsample_nearest_exact2d)], lambda x, y, z: aten._upsample_nearest_exact2d(y, [8, 3], 1.7, 0.5),
+                 lambda x, y, z: aten.upsample_bilinear2d(y, [7, 4], True, None, None), lambda x, y, z: aten.upsample_bilinear2d(y, [8, 3], False, 1.7, 0.5), lambda x, y, z: aten.upsample_bicubic2d(y, [7, 4], False, None, None),
+                 *[lambda x, y, z, op=op: op(z, [3, 7, 6], *none) for op in (aten.upsample_nearest3d, aten._upsample_nearest_exact3d)], lambda x, y, z: aten.upsample_nearest3d(z, [6, 2, 3], 1.5, 0.5, 1.0),
+                 lambda x, y, z: aten.upsample_trilinear3d(z, [3, 7, 6], False, *none), lambda x, y, z: aten.upsample_trilinear3d(z, [3, 7, 6], True, *none), lambda x, y, z: aten.upsample_trilinear3d(z, [6, 2, 3], False, 1.5, 0.5, 1.0))
+
+
 class Stateful(torch.nn.Module):
     """Buffers that are written to, tied weights, sizes and numbers computed from sizes as results and operands."""
 
@@ -330,7 +423,7 @@ def stateful():
 
 
 MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing, ops_fft,
-                                  ops_counts, stateful)}
+                                  ops_counts, ops_special, ops_selections, ops_copies, ops_resampled, stateful)}
 
 
 def exported(model):
