@@ -720,9 +720,11 @@ def grouped_product(left, right):
         group = s.searchsorted(ends, s.arange(start=0, end=s.size_of(node, 0)), right=True)
         inside = s.unsqueeze(s.lt(group, groups), dim=1)
         last = w.size_value(w.meta(node.args[1]).shape[0] - 1)
-        matrices = s.cast(s.index_select(y, s.clamp(group, 0, last), dim=0), wide)
-        products = s.mul(s.cast(s.unsqueeze(x, dim=2), wide), matrices)
-        return s.finish("cast", s.where(inside, s.sum(products, dim=[1]), 0.0), s.type_of(meta))
+        rows, matrices = s.unsqueeze(x, dim=2), s.index_select(y, s.clamp(group, 0, last), dim=0)
+        if s.type_of(meta) == wide:
+            return s.finish("where", inside, s.sum(s.mul(rows, matrices), dim=[1]), 0.0)
+        sums = s.sum(s.mul(s.cast(rows, wide), s.cast(matrices, wide)), dim=[1])
+        return s.finish("cast", s.where(inside, sums, 0.0), s.type_of(meta))
 
     return rule
 
@@ -807,16 +809,14 @@ def bernoulli(w, node, a):
 
 
 def random_integers(w, node, a):
-    """In [from, to). Without a bound up to the largest of the type, or the largest up to which a float type has them all."""
-    s, low, high = Draws(w, node), a.get("from", 0), a.get("to")
+    """In [0, to). Without a bound up to the largest of the type, or the largest up to which a float type has them all."""
+    s, high = Draws(w, node), a.get("to")
     size, dtype = s.sizes(s.meta.shape), s.type_of(s.meta)
     if high is None:
         most = {"bool": 1, "u8": 255, "f16": 2**11, "bf16": 2**8, "f32": 2**24, "f64": 2**53}
         high = most.get(dtype, 2 ** (8 * s.meta.element_size() - 1) - 1) + 1
     if not isinstance(high, int) or high < 2**63:
-        return s.finish("randint", w.seed(), low=low, high=high, size=size, dtype=dtype, stream=w.new_stream())
-    if low != 0:
-        raise ExportError(f"{node.target}: from {low} without an upper bound is not supported in {dtype}")
+        return s.finish("randint", w.seed(), high=high, size=size, dtype=dtype, stream=w.new_stream())
     bits = s.philox(w.seed(), w.new_stream(), s.arange(start=0, end=w.size_value(s.meta.numel())), first=0, width=63)
     return s.finish("view", bits, size=size)
 
@@ -1215,7 +1215,6 @@ TABLE |= {
     "randint_like": ("randint", random(RANDINT.replace("{low}", "0"))),
     "randint_like.low_dtype": ("randint", random(RANDINT)),
     "random": ("randint; philox of i64", random_integers),
-    "random.from": ("randint", random_integers),
     "random.to": ("randint", random_integers),
     "uniform": ("rand, mul, add", uniform),
 }

@@ -35,6 +35,7 @@ class Model:
     dynamic: tuple  # which dimensions of each input are symbolic
     export: dict = dataclasses.field(default_factory=dict)  # further options of torch.export.export
     state: tuple = ()  # buffers that are written to
+    random: bool = False  # PyTorch's numbers are others: there is no .npz, test_random.py tests distributions
 
 
 class Plain(torch.nn.Module):
@@ -398,6 +399,98 @@ def ops_resampled():
                  lambda x, y, z: aten.upsample_trilinear3d(z, [3, 7, 6], False, *none), lambda x, y, z: aten.upsample_trilinear3d(z, [3, 7, 6], True, *none), lambda x, y, z: aten.upsample_trilinear3d(z, [6, 2, 3], False, 1.5, 0.5, 1.0))
 
 
+def define_grouped_product():
+    """The op by which transformers 5 writes the products of experts; version 4 does not have it."""
+    if hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        return
+
+    def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+        output, begin = input.new_zeros(input.shape[0], weight.shape[2]), 0
+        for i, end in enumerate(offs.tolist()):
+            output[begin:end] = input[begin:end] @ weight[i]
+            begin = end
+        return output
+
+    torch.library.custom_op("transformers::grouped_mm_fallback", product, mutates_args=(), schema="(Tensor input, Tensor weight, Tensor offs) -> Tensor")
+    torch.library.register_fake("transformers::grouped_mm_fallback", lambda input, weight, offs: input.new_empty(input.shape[0], weight.shape[2]))
+
+
+class Experts(torch.nn.Module):
+    """A layer of a mixture of experts as transformers computes it: the rows sorted by expert, products of groups of rows."""
+
+    def __init__(self, experts=5, top=2, hidden=8, inner=12):
+        super().__init__()
+        self.top, self.experts = top, experts
+        self.router = torch.nn.Linear(hidden, experts)
+        self.up = torch.nn.Parameter(torch.randn(experts, 2 * inner, hidden))
+        self.down = torch.nn.Parameter(torch.randn(experts, hidden, inner))
+
+    def forward(self, x, w, b):
+        weight, expert = torch.topk(self.router(x).softmax(-1), self.top)
+        order = expert.view(-1).argsort(stable=True)
+        counts = F.one_hot(expert.view(-1), self.experts).sum(0)
+        ends = counts.cumsum(0, dtype=torch.int32)
+        gate, up = self.product(x[order // self.top], self.up.transpose(1, 2), ends).chunk(2, -1)
+        y = self.product(F.silu(gate) * up, self.down.transpose(1, 2), ends) * weight.view(-1, 1)[order]
+        mixed = y[order.argsort()].view(-1, self.top, x.shape[1]).sum(1)
+        few = torch.tensor([1, 1, 3], dtype=torch.int32)  # no row of the second group, and rows of none
+        half = torch.nn.functional.grouped_mm(w.bfloat16(), b.bfloat16(), offs=few)[:3].float()
+        return mixed, self.product(x, self.up[:3, :8], few), self.product(x.double(), self.up[:3, :8].double(), few.long()), half, F.grouped_mm(b.bfloat16(), b.bfloat16()).float()
+
+    @staticmethod
+    def product(rows, matrices, ends):
+        return torch.ops.transformers.grouped_mm_fallback(rows, matrices, ends)
+
+
+def experts():
+    define_grouped_product()
+    outputs = ("mixed", "few", "few64", "few16", "batches")
+    rows = {0: Dim("B", min=4, max=64)}
+    return Model(randomised(Experts()), [(floats(b, 8), floats(b, 8), floats(3, 8, 8)) for b in (7, 11)], ("x", "w", "b"), outputs, (rows, rows, {}))
+
+
+RANDOM = {  # name of the output: from a tensor f32[B, 50], and one in (0, 1)
+    "normal": lambda x, p: torch.normal(1.5, 0.5, x.shape),
+    "normal_of_both": lambda x, p: (torch.normal(x, p) - x) / p,
+    "normal_of_mean": lambda x, p: torch.normal(x, 2.0) - x,
+    "normal_of_std": lambda x, p: (torch.normal(1.0, p) - 1) / p,
+    "normal_in_place": lambda x, p: in_place(x, lambda t: t.normal_(-1, 3)),
+    "normal_f16": lambda x, p: in_place(x.half(), lambda t: t.normal_()),
+    "normal_f64": lambda x, p: in_place(x.double(), lambda t: t.normal_(5, 0.25)),
+    "log_normal": lambda x, p: in_place(x, lambda t: t.log_normal_(0.5, 0.25)),
+    "uniform": lambda x, p: in_place(x, lambda t: t.uniform_(-2, 3)),
+    "uniform_f16": lambda x, p: in_place(x.half(), lambda t: t.uniform_(0, 1)),
+    "uniform_f64": lambda x, p: in_place(x.double(), lambda t: t.uniform_(1e6, 1e6 + 1e-3)),
+    "uniform_empty": lambda x, p: torch.empty(x.shape).uniform_(),
+    "exponential": lambda x, p: in_place(x, lambda t: t.exponential_(2.0)),
+    "exponential_f64": lambda x, p: in_place(x.double(), lambda t: t.exponential_()),
+    "geometric": lambda x, p: in_place(x, lambda t: t.geometric_(0.3)),
+    "geometric_i64": lambda x, p: in_place(x.long(), lambda t: t.geometric_(0.05)),
+    "cauchy": lambda x, p: in_place(x, lambda t: t.cauchy_(1, 2)),
+    "cauchy_f64": lambda x, p: in_place(x.double(), lambda t: t.cauchy_()),
+    "bernoulli": lambda x, p: torch.bernoulli(x, 0.3),
+    "bernoulli_i64": lambda x, p: in_place(x.long(), lambda t: t.bernoulli_(0.75)),
+    "bernoulli_bool": lambda x, p: in_place(x > 0, lambda t: t.bernoulli_(0.125)),
+    "bernoulli_of": lambda x, p: in_place(x, lambda t: t.bernoulli_(p)),
+    "bernoulli_of_row": lambda x, p: in_place(x, lambda t: t.bernoulli_(p[0])),
+    "randint": lambda x, p: torch.randint(7, x.shape),
+    "randint_like": lambda x, p: torch.randint_like(x, 5),
+    "randint_like_low": lambda x, p: torch.randint_like(x, 2, 9),
+    "randint_of_size": lambda x, p: torch.randint(x.shape[0], x.shape),
+    "random": lambda x, p: in_place(x.long(), lambda t: t.random_()),
+    "random_to": lambda x, p: in_place(x, lambda t: t.random_(10)),
+    "random_f32": lambda x, p: in_place(x, lambda t: t.random_()),
+    "random_u8": lambda x, p: in_place(x.to(torch.uint8), lambda t: t.random_()),
+    "multinomial": lambda x, p: torch.multinomial(p[0, :6], 4000, replacement=True),
+    "multinomial_rows": lambda x, p: torch.multinomial(p[:, :6], 3),
+}
+
+
+def random_numbers():
+    runs = [(floats(b, 50), unit(b, 50)) for b in (8, 9)]
+    return Model(Calls(tuple(RANDOM.values())), runs, ("x", "p"), tuple(RANDOM), ({0: Dim("B", min=4, max=400)},) * 2, random=True)
+
+
 class Stateful(torch.nn.Module):
     """Buffers that are written to, tied weights, sizes and numbers computed from sizes as results and operands."""
 
@@ -423,7 +516,7 @@ def stateful():
 
 
 MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing, ops_fft,
-                                  ops_counts, ops_special, ops_selections, ops_copies, ops_resampled, stateful)}
+                                  ops_counts, ops_special, ops_selections, ops_copies, ops_resampled, experts, random_numbers, stateful)}
 
 
 def exported(model):
@@ -438,6 +531,8 @@ def make(name, folder):
     export_graph(program, folder / f"{name}.ind", weights, name, model.inputs, model.outputs)
     if isinstance(model.module, Plain):
         export_graph(program, folder / f"{name}.core.ind", weights, name, model.inputs, model.outputs, core_aten=True)
+    if model.random:
+        return
     data = {}
     with torch.no_grad():
         for i, tensors in enumerate(model.runs):
