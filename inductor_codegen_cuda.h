@@ -614,7 +614,8 @@ typedef struct ind__writer {
       "}\n")                                                                                                           \
     X(GCD, 0,                                                                                                          \
       "// Euclid's algorithm, on magnitudes; 64 bits wide only where the type is.\n"                                   \
-      "template <typename U> static IND_INLINE U ind_gcd_of(U a, U b) {\n"                                             \
+      "template <typename U, typename T> static IND_INLINE U ind_gcd_of(T x, T y) {\n"                                 \
+      "    U a = x < 0 ? 0 - (U)x : (U)x, b = y < 0 ? 0 - (U)y : (U)y;\n"                                              \
       "    while (b != 0) {\n"                                                                                         \
       "        U rest = a % b;\n"                                                                                      \
       "        a = b;\n"                                                                                               \
@@ -623,9 +624,7 @@ typedef struct ind__writer {
       "    return a;\n"                                                                                                \
       "}\n"                                                                                                            \
       "template <typename T> static IND_INLINE T ind_gcd(T a, T b) {\n"                                                \
-      "    if (sizeof(T) < 8) return (T)ind_gcd_of(a < 0 ? 0u - (unsigned)a : (unsigned)a, b < 0 ? 0u - (unsigned)b : (unsigned)b);\n"\
-      "    unsigned long long x = (unsigned long long)a, y = (unsigned long long)b;\n"                                 \
-      "    return (T)ind_gcd_of(a < 0 ? 0ull - x : x, b < 0 ? 0ull - y : y);\n"                                        \
+      "    return (T)(sizeof(T) < 8 ? ind_gcd_of<unsigned>(a, b) : ind_gcd_of<unsigned long long>(a, b));\n"           \
       "}\n")                                                                                                           \
     X(DIGAMMA, 0,                                                                                                      \
       "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \

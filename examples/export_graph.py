@@ -24,7 +24,8 @@ names all such ops.
                                             mutate NAME = what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
-    random numbers                          from the input seed : i64[], which there is then
+    random numbers                          from the input seed : i64[], which there is then; of the same distribution, not
+                                            the same numbers as in PyTorch
 
 Needs torch (2.11 is tested), nothing else: not for TABLE, which make_ops_page.py reads without it.
 """
@@ -534,8 +535,8 @@ def resampled(op):
 
 
 class Steps:
-    """Lines within an op: steps.mul(x, 2) writes one with mul(x, 2) and gives the name of its result; finish("mul", x, 2) is
-    the op's own. Sizes may be operands and arguments."""
+    """Lines of an op that becomes several: steps.mul(x, 2) writes mul(x, 2) and returns the name of its result,
+    steps.finish("mul", x, 2) writes the last line, whose result is the op's. Sizes may be operands and arguments."""
 
     def __init__(self, w, node):
         self.w, self.node = w, node
@@ -561,7 +562,7 @@ class Steps:
 
 
 def reduced_scatter(w, node, a):
-    """scatter with reduce=; a number is spread over the index."""
+    """scatter with reduce=. A number becomes a tensor of the index's size."""
     s, reduce = Steps(w, node), {"add": '"sum"', "multiply": '"prod"'}[a["reduce"]]
     source = a.get("src")
     if source is None:
@@ -570,7 +571,7 @@ def reduced_scatter(w, node, a):
 
 
 def index_reduce(w, node, a):
-    """scatter_reduce with an index that is the same for all elements of a slice."""
+    """scatter_reduce, the index expanded to the size of the source."""
     s, size = Steps(w, node), list(w.meta(node.args[3]).shape)
     dim = a["dim"] % max(len(size), 1)
     index = s.view(a["index"], size=s.sizes([n if d == dim else 1 for d, n in enumerate(size)]))
@@ -579,15 +580,15 @@ def index_reduce(w, node, a):
 
 
 def segment_reduce(w, node, a):
-    """Each element along the axis goes to the segment that its position lies in: the last that begins at or before it.
-    Elements before the first segment and after the last one go to one more at either end, which are cut off."""
+    """scatter_reduce along the axis. The segment of a position is the last one that begins at or before it. One extra segment
+    at each end takes the elements that belong to none, and is sliced off."""
     s, meta, size = Steps(w, node), w.meta(node), list(w.meta(node.args[0]).shape)
     axis = a["axis"] % len(size)
     start = {"sum": 0, "mean": 0, "prod": 1, "max": -math.inf, "min": math.inf}[a["reduce"]]
     op = {"mean": "sum", "max": "amax", "min": "amin"}.get(a["reduce"], a["reduce"])
 
     def spread(x, to):
-        """Over the dimensions after the axis."""
+        """Expands over the dimensions after the axis."""
         x = s.view(x, size=s.sizes([n if d <= axis else 1 for d, n in enumerate(to)]))
         return s.expand(x, size=s.sizes(to))
 
@@ -604,13 +605,13 @@ def segment_reduce(w, node, a):
     if a["reduce"] != "mean":
         return s.finish("slice", x, dim=axis, start=1, end=-1)
     count = spread(lengths, meta.shape)
-    if a["initial"] is not None:  # else an empty segment is 0 / 0
+    if a["initial"] is not None:  # without it an empty segment gives 0 / 0, as in PyTorch
         count = s.clamp(count, min=1)
     return s.finish("div", s.slice(x, dim=axis, start=1, end=-1), count)
 
 
 def strided_scatter(w, node, a):
-    """put at the places that the strides say."""
+    """put, at the positions that the strides address."""
     if not w.meta(node.args[0]).is_contiguous():
         raise ExportError(f"{node.target}: of a tensor that is not contiguous; not supported")
     s = Steps(w, node)
@@ -622,8 +623,8 @@ def strided_scatter(w, node, a):
 
 
 def frexp(w, node, a):
-    """x / 2^e in f64, e from the logarithm; put right where that was rounded over a power of two. By two factors, as 2^-e may
-    be too large. 0, infinities and NaN are their own mantissas."""
+    """The mantissa is x * 2^-e in f64, as two factors, because 2^-e may overflow. e comes from log2 and is corrected by one
+    where log2 rounds across a power of two. 0, infinities and NaN are their own mantissas."""
     s, (mantissa, exponent) = Steps(w, node), w.meta(node)
     x = s.cast(a["self"], "f64")
     e = s.floor(s.log2(s.abs(x)))
@@ -631,7 +632,7 @@ def frexp(w, node, a):
     e = s.where(finite, e, 0.0)
     half = s.floor(s.mul(e, 0.5))
     m = s.mul(s.mul(x, s.exp2(s.neg(half))), s.exp2(s.sub(half, e)))
-    size = s.abs(m)  # in [1, 2), but for that rounding
+    size = s.abs(m)  # in [1, 2) unless log2 was rounded across a power of two
     e = s.add(e, s.where(s.ge(size, 2.0), 2.0, s.where(s.lt(size, 1.0), 0.0, 1.0)))
     m = s.mul(m, s.where(s.ge(size, 2.0), 0.25, s.where(s.lt(size, 1.0), 1.0, 0.5)))
     m, e = s.where(finite, m, x), s.where(finite, e, 0.0)
@@ -639,15 +640,15 @@ def frexp(w, node, a):
 
 
 def triangle_indices(upper):
-    """The row of an element is found among the running numbers of elements in rows; its column ends as far before the end of
-    the row's part as it stands before the row's last."""
+    """The row of an element is found by searchsorted in the running counts of the rows' elements. Its column is counted back
+    from the end of its row's part."""
 
     def rule(w, node, a):
         s, meta, columns = Steps(w, node), w.meta(node), a["col"]
         if 0 in [n for n in meta.shape if isinstance(n, int)]:
             return s.finish("full", size=s.sizes(meta.shape), fill_value=0, dtype=s.type_of(meta))
         edge = s.add(s.arange(start=0, end=a["row"]), a["offset"] if upper else a["offset"] + 1)
-        edge = s.clamp(edge, 0, columns)  # where a row's part begins (upper) or ends (lower)
+        edge = s.clamp(edge, 0, columns)  # begin (upper) or end (lower) of a row's part
         ends = s.cumsum(s.sub(columns, edge) if upper else edge, dim=0)
         places = s.arange(start=0, end=s.size_of(node, 1))
         row = s.searchsorted(ends, places, right=True)
@@ -659,7 +660,8 @@ def triangle_indices(upper):
 
 
 def histogram_edges(s, a, meta):
-    """Of bins of one width: from the range given, else from the least to the largest value. Where they are the same, 1."""
+    """Bins of equal width over the given range, or from the least to the largest value. An empty range is widened by 1/2 at
+    both ends, as in PyTorch."""
     bins, dtype = a["bins"], s.type_of(meta)
     if a["range"] is not None:
         lo, hi = (float(v) for v in a["range"])
@@ -674,7 +676,7 @@ def histogram_edges(s, a, meta):
 
 
 def histogram(w, node, a):
-    """Bins are closed below, the last one above, too."""
+    """Bins include their lower edge; the last one includes both."""
     s, meta = Steps(w, node), w.meta(node)[0]
     edges = histogram_edges(s, a, w.meta(node)[1]) if isinstance(a["bins"], int) else a["bins"]
     x, none = s.ravel(a["self"]), s.full(size=s.sizes(meta.shape), fill_value=0, dtype=s.type_of(meta))
@@ -689,7 +691,7 @@ def histogram(w, node, a):
 
 
 def trilinear(w, node, a):
-    """The sum of products of three tensors with dimensions of 1 put in; bilinear where they are those of torch.nn.Bilinear."""
+    """The sum of products of three unsqueezed tensors; bilinear where the dimensions are those of torch.nn.Bilinear."""
     s, ranks = Steps(w, node), [w.meta(x).dim() + len(a[f"expand{k}"]) for k, x in enumerate(node.args[:3], 1)]
     expand = [sorted(d % rank for d in a[f"expand{k}"]) for k, rank in enumerate(ranks, 1)]
     dims = sorted(d % ranks[0] for d in a["sumdim"])
@@ -704,9 +706,9 @@ def trilinear(w, node, a):
 
 
 def grouped_product(left, right):
-    """Rows of the first operand, by groups, times the matrix of their group. A sum of products, as the rows' matrices are
-    gathered where they are read: nothing of their size is made, and only the matrices of groups that have rows are read.
-    Rows after the last group are 0. Sums are made in f32, or f64."""
+    """Each row of the first operand times the matrix of its group, as a sum of products in one reduction. The matrices are
+    gathered inside the reduction, so that no tensor of their size is stored, and only those of groups with rows are read.
+    Rows after the last group are 0. Accumulates in f32, or f64. Tensor cores are not used."""
 
     def rule(w, node, a):
         s, x, y, ends = Steps(w, node), a[left], a[right], a["offs"]
@@ -729,11 +731,11 @@ def grouped_product(left, right):
     return rule
 
 
-# ---- random numbers of other distributions: from rand and randn, in f32, or in f64 where the result is that or an integer
+# ---- random numbers of other distributions: from rand and randn, in f32; in f64 for results in f64 and integers
 
 
 class Draws(Steps):
-    """Steps from random numbers of the size of the op's result, and a stream of their own."""
+    """Steps that start from random numbers of the size of the op's result, with their own stream."""
 
     def __init__(self, w, node):
         super().__init__(w, node)
@@ -745,7 +747,7 @@ class Draws(Steps):
         return getattr(self, op)(self.w.seed(), size=size, dtype=dtype, stream=self.w.new_stream())
 
     def half_step(self):
-        """Of rand."""
+        """Half the distance between two numbers of rand."""
         return 2.0**-54 if self.wide else 2.0**-25
 
     def unit_exponential(self):
@@ -753,7 +755,7 @@ class Draws(Steps):
         return self.neg(self.log1p(self.neg(self.number("rand"))))
 
     def scaled(self, x, scale, shift):
-        """Each a number or a tensor."""
+        """x * scale + shift, each a number or a tensor."""
         x = x if isinstance(scale, (int, float)) and scale == 1 else self.mul(x, scale)
         return x if isinstance(shift, (int, float)) and shift == 0 else self.add(x, shift)
 
@@ -772,7 +774,7 @@ def log_normal(w, node, a):
 
 
 def uniform(w, node, a):
-    """In [from, to): what is rounded to the upper end is the lower one, as in PyTorch."""
+    """In [from, to): a result that rounds to the upper end becomes the lower one, as in PyTorch."""
     s, lo, hi = Draws(w, node), a["from"], a["to"]
     if not all(isinstance(v, (int, float)) for v in (lo, hi)):
         raise ExportError(f"{node.target}: a bound that is computed from sizes is not supported")
@@ -781,13 +783,13 @@ def uniform(w, node, a):
 
 
 def exponential(w, node, a):
-    """Greater than 0, as in PyTorch: where u is 0, half a step of it."""
+    """Greater than 0, as in PyTorch: half a step where u is 0."""
     s = Draws(w, node)
     return s.finish_cast(s.div(s.clamp(s.unit_exponential(), min=s.half_step()), a["lambd"]))
 
 
 def geometric(w, node, a):
-    """1, 2, ..: how many trials until the first success."""
+    """The number of trials up to the first success: 1, 2, .."""
     if not isinstance(a["p"], (int, float)) or not 0 < a["p"] < 1:
         raise ExportError(f"{node.target}: p must be a number in (0, 1)")
     s = Draws(w, node)
@@ -795,7 +797,7 @@ def geometric(w, node, a):
 
 
 def cauchy(w, node, a):
-    """tan(pi v), v at the middles of the steps of u - 1/2: so it is symmetric, and finite."""
+    """tan(pi v), v = u - 1/2 plus half a step: symmetric about 0, and finite."""
     s = Draws(w, node)
     v = s.add(s.sub(s.number("rand"), 0.5), s.half_step())
     return s.finish_cast(s.scaled(s.tan(s.mul(v, math.pi)), a["sigma"], a["median"]))
@@ -809,7 +811,7 @@ def bernoulli(w, node, a):
 
 
 def random_integers(w, node, a):
-    """In [0, to). Without a bound up to the largest of the type, or the largest up to which a float type has them all."""
+    """In [0, to). Without a bound up to the largest integer of the type, or the last one before a float type skips some."""
     s, high = Draws(w, node), a.get("to")
     size, dtype = s.sizes(s.meta.shape), s.type_of(s.meta)
     if high is None:
@@ -1133,7 +1135,7 @@ TABLE |= {
     "zero": "fill(self, value=0)",
 }
 
-# Ops of several pieces: elementwise, selections, scatters, resampling.
+# Special functions, selections, scatters, resampling, grouped products.
 TABLE |= {
     "_grouped_mm": ("searchsorted, index_select, mul and sum; matmul of batches", grouped_product("self", "mat2")),
     "_neg_view": "neg(self)",
@@ -1182,8 +1184,6 @@ TABLE |= {
     "special_zeta.other_scalar": "special_zeta(self, other)",
     "special_zeta.self_scalar": "special_zeta(self, other)",
     "split.Tensor": "split(self, split_size=, dim=)",
-    "squeeze": "squeeze(self)",
-    "t": "t(self)",
     "transformers.grouped_mm_fallback": ("searchsorted, index_select, mul and sum", grouped_product("input", "weight")),
     "tril_indices": ("searchsorted, of the numbers of elements in rows", triangle_indices(False)),
     "triu_indices": ("searchsorted, of the numbers of elements in rows", triangle_indices(True)),
@@ -1229,7 +1229,7 @@ TABLE |= {name: "not supported: the library has no linear algebra decompositions
 
 
 def overload(target):
-    """The key of TABLE for an op: ops of other namespaces keep theirs. A copy of a view is that view here."""
+    """The key of TABLE for an op. Ops of other namespaces than aten keep theirs; a *_copy op is the view it copies."""
     name = str(target).removeprefix("aten.").removesuffix(".default")
     op, dot, which = name.partition(".")
     view = op.removesuffix("_copy") + dot + which

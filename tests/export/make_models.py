@@ -488,7 +488,7 @@ RANDOM = {  # name of the output: from a tensor f32[B, 50], and one in (0, 1)
 
 def random_numbers():
     runs = [(floats(b, 50), unit(b, 50)) for b in (8, 9)]
-    return Model(Calls(tuple(RANDOM.values())), runs, ("x", "p"), tuple(RANDOM), ({0: Dim("B", min=4, max=400)},) * 2, random=True)
+    return Model(Calls(tuple(RANDOM.values())), runs, ("x", "p"), tuple(RANDOM), ({0: Dim("B", min=4, max=4000)},) * 2, random=True)
 
 
 class Stateful(torch.nn.Module):

@@ -71,6 +71,24 @@ def test_linear_algebra_is_not_there(op, tmp_path):
     assert f"\n  aten.{op} (1 use): not supported: the library has no linear algebra decompositions" in str(error.value)
 
 
+def test_ops_that_torch_decomposes_by_itself(tmp_path):
+    """Rules for ops that are in a program only before it is decomposed."""
+    from export_graph import Writer
+
+    aten, image = torch.ops.aten, lambda x: x.view(1, 2, 3, 4)
+    for call, want in (
+        (lambda x: aten.upsample_linear1d(x[None], [9], True), "upsample_linear1d(unsqueeze, output_size=[9], align_corners=true)"),
+        (lambda x: aten.upsample_bilinear2d(image(x), [5, 4], False), "upsample_bilinear2d(view, output_size=[5, 4], align_corners=false)"),
+        (lambda x: aten.upsample_bilinear2d(image(x), [6, 6], False, 2.0, 1.5), "upsample_bilinear2d(view, align_corners=false, scale_factors=[2.0, 1.5])"),
+        (lambda x: aten.upsample_bicubic2d(image(x), [5, 4], True), "upsample_bicubic2d(view, output_size=[5, 4], align_corners=true)"),
+        (lambda x: torch.where(x < 9, x, x.new_empty(4, 6)), "new_empty : f32[4, 6] = full(size=[4, 6], fill_value=0, dtype=f32)"),
+    ):
+        program = torch.export.export(make_models.Calls((call,)), (torch.rand(4, 6),), strict=False)
+        writer = Writer(program, None, None)
+        writer.walk()
+        assert want in writer.text("t")
+
+
 def test_sizes_from_data_are_named_and_bounded(tmp_path):
     def chosen(x):
         rows = x[x[:, 0] > 0]

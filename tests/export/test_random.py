@@ -14,7 +14,7 @@ from conftest import make
 from test_export import run
 
 HERE = pathlib.Path(__file__).parent
-ROWS = 400
+ROWS = 2000
 BOUND = 2.47  # 2 exp(-2 BOUND^2) = 1e-5
 DEVIATIONS = 5
 
@@ -70,7 +70,7 @@ def equal(low, high):
 
 
 def trials(p):
-    return {k: p * (1 - p) ** (k - 1) for k in range(1, 1 + math.ceil(math.log(1e-5) / math.log1p(-p)))}  # of 20,000
+    return {k: p * (1 - p) ** (k - 1) for k in range(1, 1 + math.ceil(math.log(1e-5) / math.log1p(-p)))}  # the rest counts as one
 
 
 def coin(p):
@@ -108,6 +108,9 @@ def test_whole(numbers, name):
     assert n == ROWS * 50 and np.all(v == np.floor(v)) and v.min() >= min(probability)
     if not name.startswith("geometric"):
         assert v.max() <= max(probability)
+    mean = sum(k * p for k, p in probability.items())
+    variance = sum((k - mean) ** 2 * p for k, p in probability.items())
+    assert abs(v.mean() - mean) < DEVIATIONS * math.sqrt(variance / n)
     likely = {k: n * p for k, p in probability.items() if n * p >= 5}
     counts = {k: np.count_nonzero(v == k) for k in likely}
     rest, expected = n - sum(counts.values()), n - sum(likely.values())
