@@ -360,6 +360,8 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(BITWISE_XOR, "bitwise_xor", "self other", "", 1, "Pi_")                                                          \
     X(BITWISE_LEFT_SHIFT, "bitwise_left_shift", "self other", "", 1, "Pin_")                                           \
     X(BITWISE_RIGHT_SHIFT, "bitwise_right_shift", "self other", "", 1, "Pin_")                                         \
+    X(GCD, "gcd", "self other", "", 1, "Pin_")                                                                         \
+    X(LCM, "lcm", "self other", "", 1, "Pin_")                                                                         \
     X(FLOOR_DIVIDE, "floor_divide", "self other", "", 1, "Pn_")                                                        \
     X(FMOD, "fmod", "self other", "", 1, "Pn_")                                                                        \
     X(REMAINDER, "remainder", "self other", "", 1, "Pn_")                                                              \
@@ -949,6 +951,8 @@ IND_API ind_tensor ind_atan2(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_copysign(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* by b < 0 or the width and more: 0 .. */
 IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. and -1 for negative a to the right */
+IND_API ind_tensor ind_gcd(ind_tensor a, ind_tensor b);                 /* of integers, >= 0; gcd(0, 0) is 0 */
+IND_API ind_tensor ind_lcm(ind_tensor a, ind_tensor b);                 /* >= 0, wraps around; 0 if one is 0 */
 IND_API ind_tensor ind_floor_divide(ind_tensor a, ind_tensor b);        /* ind_div_mode with IND_ROUND_FLOOR */
 IND_API ind_tensor ind_fmod(ind_tensor a, ind_tensor b);                /* has the sign of a */
 IND_API ind_tensor ind_remainder(ind_tensor a, ind_tensor b);           /* has the sign of b */
@@ -7196,6 +7200,8 @@ IND__DEFINE_BINARY(bitwise_or, BITWISE_OR)
 IND__DEFINE_BINARY(bitwise_xor, BITWISE_XOR)
 IND__DEFINE_BINARY(bitwise_left_shift, BITWISE_LEFT_SHIFT)
 IND__DEFINE_BINARY(bitwise_right_shift, BITWISE_RIGHT_SHIFT)
+IND__DEFINE_BINARY(gcd, GCD)
+IND__DEFINE_BINARY(lcm, LCM)
 IND__DEFINE_BINARY(floor_divide, FLOOR_DIVIDE)
 IND__DEFINE_BINARY(fmod, FMOD)
 IND__DEFINE_BINARY(remainder, REMAINDER)
@@ -14813,6 +14819,12 @@ static ind_value graph__lower_bitwise_not(ind_ops *o, const ind_expr *index, int
     return l->compute == IND_BOOL ? ind_op_not(o, x) : ind_op_bit_xor(o, x, graph__lower_int(o, l, -1));
 }
 
+/* |a / gcd(a, b) * b|; of two zeros 0, as x / 0 is. */
+static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+    ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
+    return ind_op_abs(o, ind_op_mul(o, ind_op_div(o, a, ind_op_gcd(o, a, b)), b));
+}
+
 /* Is the remainder r of a division not 0, with another sign than the divisor? */
 static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
@@ -20306,6 +20318,8 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
     X(BITWISE_XOR, pointwise, graph__lower_binary, BIT_XOR, NE)                                                        \
     X(BITWISE_LEFT_SHIFT, pointwise, graph__lower_binary, SHIFT_LEFT, NONE)                                            \
     X(BITWISE_RIGHT_SHIFT, pointwise, graph__lower_binary, SHIFT_RIGHT, NONE)                                          \
+    X(GCD, pointwise, graph__lower_binary, GCD, NONE)                                                                  \
+    X(LCM, pointwise, graph__lower_lcm, NONE, NONE)                                                                    \
     X(FLOOR_DIVIDE, pointwise, graph__lower_div, NONE, NONE)                                                           \
     X(FMOD, pointwise, graph__lower_binary, FMOD, NONE)                                                                \
     X(REMAINDER, pointwise, graph__lower_remainder, FMOD, NONE)                                                        \
@@ -21094,6 +21108,7 @@ static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
     [IND_LOOP_BIT_XOR] = IND_OP_BITWISE_XOR,
     [IND_LOOP_SHIFT_LEFT] = IND_OP_BITWISE_LEFT_SHIFT,
     [IND_LOOP_SHIFT_RIGHT] = IND_OP_BITWISE_RIGHT_SHIFT,
+    [IND_LOOP_GCD] = IND_OP_GCD,
     [IND_LOOP_EQ] = IND_OP_EQ,
     [IND_LOOP_NE] = IND_OP_NE,
     [IND_LOOP_LT] = IND_OP_LT,

@@ -612,6 +612,20 @@ typedef struct ind__writer {
       "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
       "    return (T)(a >> by);\n"                                                                                     \
       "}\n")                                                                                                           \
+    X(GCD, 0,                                                                                                          \
+      "// Euclid's algorithm, on magnitudes; 64 bits wide only where the type is.\n"                                   \
+      "template <typename U, typename T> static IND_INLINE U ind_gcd_of(T x, T y) {\n"                                 \
+      "    U a = x < 0 ? 0 - (U)x : (U)x, b = y < 0 ? 0 - (U)y : (U)y;\n"                                              \
+      "    while (b != 0) {\n"                                                                                         \
+      "        U rest = a % b;\n"                                                                                      \
+      "        a = b;\n"                                                                                               \
+      "        b = rest;\n"                                                                                            \
+      "    }\n"                                                                                                        \
+      "    return a;\n"                                                                                                \
+      "}\n"                                                                                                            \
+      "template <typename T> static IND_INLINE T ind_gcd(T a, T b) {\n"                                                \
+      "    return (T)(sizeof(T) < 8 ? ind_gcd_of<unsigned>(a, b) : ind_gcd_of<unsigned long long>(a, b));\n"           \
+      "}\n")                                                                                                           \
     X(DIGAMMA, 0,                                                                                                      \
       "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \
       "static IND_INLINE double ind_digamma(double x) {\n"                                                             \
@@ -1945,6 +1959,7 @@ static const cg__spelling cg__spellings[] = {
     {IND_LOOP_BIT_XOR, NULL, NULL, "($t)($0 ^ $1)", NULL},
     {IND_LOOP_SHIFT_LEFT, NULL, NULL, "ind_shift_left<$t>($0, $1)", NULL},
     {IND_LOOP_SHIFT_RIGHT, NULL, NULL, "ind_shift_right<$t>($0, $1)", NULL},
+    {IND_LOOP_GCD, NULL, NULL, "ind_gcd<$t>($0, $1)", NULL},
     {IND_LOOP_EQ, "$0 == $1", "$0 == $1", "$0 == $1", "$0 == $1"},
     {IND_LOOP_NE, "$0 != $1", "$0 != $1", "$0 != $1", "$0 != $1"},
     {IND_LOOP_LT, "$0 < $1", "$0 < $1", "$0 < $1", "$0 < $1"},
@@ -2727,6 +2742,7 @@ static void cg__compute(ind__writer *w, uint32_t i) {
                   {"ind_pow", IND__CG_POW},
                   {"ind_mod", IND__CG_MOD},
                   {"ind_shift", IND__CG_SHIFT},
+                  {"ind_gcd", IND__CG_GCD},
                   {"ind_philox", IND__CG_PHILOX},
                   {"f8e4m3fn(", IND__CG_F8E4M3FN},
                   {"f8e5m2(", IND__CG_F8E5M2},

@@ -408,8 +408,9 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
    DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
    fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
-   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. ERFINV
-   is the inverse of erf; I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the
+   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. GCD is the
+   greatest common divisor, >= 0 but for one of 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse
+   of erf; I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the
    plain ones; ZETA(x, a) is Hurwitz'; IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All
    other names are those of libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
@@ -490,6 +491,7 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(BIT_XOR, bit_xor, 2, 'i')                                                                                        \
     X(SHIFT_LEFT, shift_left, 2, 'i')                                                                                  \
     X(SHIFT_RIGHT, shift_right, 2, 'i')                                                                                \
+    X(GCD, gcd, 2, 'i')                                                                                                \
     X(EQ, eq, 2, 'c')                                                                                                  \
     X(NE, ne, 2, 'c')                                                                                                  \
     X(LT, lt, 2, 'c')                                                                                                  \
@@ -600,7 +602,7 @@ IND_API ind_context *ind_op_context(ind_ops *o);
     X(not)
 #define IND__BINARY_OPS(X)                                                                                             \
     X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(fmod) X(atan2) X(hypot) X(copysign) X(nextafter)        \
-    X(zeta) X(igamma) X(igammac) X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right)                          \
+    X(zeta) X(igamma) X(igammac) X(bit_and) X(bit_or) X(bit_xor) X(shift_left) X(shift_right) X(gcd)                   \
     X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(and) X(or)
 /* clang-format on */
 IND__UNARY_OPS(IND__DECLARE_UNARY)
@@ -10204,6 +10206,7 @@ ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b) {
     X(bit_xor, BIT_XOR)                                                                                                \
     X(shift_left, SHIFT_LEFT)                                                                                          \
     X(shift_right, SHIFT_RIGHT)                                                                                        \
+    X(gcd, GCD)                                                                                                        \
     X(eq, EQ)                                                                                                          \
     X(ne, NE)                                                                                                          \
     X(lt, LT)                                                                                                          \
@@ -13397,6 +13400,17 @@ static int64_t ir__shift_right(int64_t x, int64_t by) {
     return x < 0 ? ~(~x >> by) : x >> by;
 }
 
+/* Euclid's algorithm, on magnitudes. */
+static int64_t ir__gcd(int64_t x, int64_t y) {
+    uint64_t a = x < 0 ? 0 - (uint64_t)x : (uint64_t)x, b = y < 0 ? 0 - (uint64_t)y : (uint64_t)y;
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return (int64_t)a;
+}
+
 /* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
@@ -13416,6 +13430,7 @@ static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     case IND_LOOP_BIT_XOR: return x ^ y;
     case IND_LOOP_SHIFT_LEFT: return y < 0 || y > 63 ? 0 : (int64_t)((uint64_t)x << y);
     case IND_LOOP_SHIFT_RIGHT: return ir__shift_right(x, y < 0 || y > 63 ? 63 : y);
+    case IND_LOOP_GCD: return ir__gcd(x, y);
     case IND_LOOP_EQ: return x == y;
     case IND_LOOP_NE: return x != y;
     case IND_LOOP_LT: return x < y;

@@ -24,7 +24,8 @@ names all such ops.
                                             mutate NAME = what it holds afterwards
     result i                                output_i, in order; or the names given
     size as a result or operand             a 0-d i64 tensor
-    random numbers                          from the input seed : i64[], which there is then
+    random numbers                          from the input seed : i64[], which there is then; of the same distribution, not
+                                            the same numbers as in PyTorch
 
 Needs torch (2.11 is tested), nothing else: not for TABLE, which make_ops_page.py reads without it.
 """
@@ -516,17 +517,310 @@ def frequencies(op):
     return rule
 
 
-def antialiased(op):
+def resampled(op):
     """Scales, where they are given, say the steps, and the size follows from them."""
 
     def rule(w, node, a):
-        scales = (a["scales_h"], a["scales_w"])
+        scales = [v for name, v in a.items() if name.startswith("scales")]
+        corners = ", align_corners=" if "align_corners" in a else ""
         if None in scales:
-            return w.call(node, f"{op}(self, output_size=, align_corners=)", a)
+            return w.call(node, f"{op}(self, output_size={corners})", a)
         factors = ", ".join(number_text(float(s)) for s in scales)
-        return w.emit(node, w.call_text(node, f"{op}(self, align_corners=)", a)[:-1] + f", scale_factors=[{factors}])")
+        return w.emit(node, w.call_text(node, f"{op}(self{corners})", a)[:-1] + f", scale_factors=[{factors}])")
 
     return rule
+
+
+# ---- ops that the library has in another form
+
+
+class Steps:
+    """Lines of an op that becomes several: steps.mul(x, 2) writes mul(x, 2) and returns the name of its result,
+    steps.finish("mul", x, 2) writes the last line, whose result is the op's. Sizes may be operands and arguments."""
+
+    def __init__(self, w, node):
+        self.w, self.node = w, node
+
+    def __getattr__(self, op):
+        return lambda *operands, **arguments: self.w.new_tensor(self.node, self.text(op, operands, arguments))
+
+    def text(self, op, operands, arguments):
+        positional = [self.w.operand(v, self.node) for v in operands]
+        return f"{op}({', '.join(positional + [f'{name}={self.w.argument(v)}' for name, v in arguments.items()])})"
+
+    def finish(self, op, *operands, meta=None, **arguments):
+        return self.w.emit(self.node, self.text(op, operands, arguments), meta)
+
+    def size_of(self, node, dim):
+        return self.w.size_value(self.w.meta(node).shape[dim])
+
+    def sizes(self, shape):
+        return [self.w.size_value(s) for s in shape]
+
+    def type_of(self, meta):
+        return dtype_text(meta.dtype)
+
+
+def reduced_scatter(w, node, a):
+    """scatter with reduce=. A number becomes a tensor of the index's size."""
+    s, reduce = Steps(w, node), {"add": '"sum"', "multiply": '"prod"'}[a["reduce"]]
+    source = a.get("src")
+    if source is None:
+        source = s.full(size=s.sizes(w.meta(node.args[2]).shape), fill_value=a["value"], dtype=s.type_of(w.meta(node)))
+    return s.finish("scatter_reduce", a["self"], a["index"], source, dim=a["dim"], reduce=reduce)
+
+
+def index_reduce(w, node, a):
+    """scatter_reduce, the index expanded to the size of the source."""
+    s, size = Steps(w, node), list(w.meta(node.args[3]).shape)
+    dim = a["dim"] % max(len(size), 1)
+    index = s.view(a["index"], size=s.sizes([n if d == dim else 1 for d, n in enumerate(size)]))
+    index = s.expand(index, size=s.sizes(size))
+    return s.finish("scatter_reduce", a["self"], index, a["source"], dim=dim, reduce=f'"{a["reduce"]}"', include_self=a["include_self"])
+
+
+def segment_reduce(w, node, a):
+    """scatter_reduce along the axis. The segment of a position is the last one that begins at or before it. One extra segment
+    at each end takes the elements that belong to none, and is sliced off."""
+    s, meta, size = Steps(w, node), w.meta(node), list(w.meta(node.args[0]).shape)
+    axis = a["axis"] % len(size)
+    start = {"sum": 0, "mean": 0, "prod": 1, "max": -math.inf, "min": math.inf}[a["reduce"]]
+    op = {"mean": "sum", "max": "amax", "min": "amin"}.get(a["reduce"], a["reduce"])
+
+    def spread(x, to):
+        """Expands over the dimensions after the axis."""
+        x = s.view(x, size=s.sizes([n if d <= axis else 1 for d, n in enumerate(to)]))
+        return s.expand(x, size=s.sizes(to))
+
+    lengths, begins = a["lengths"], a["offsets"]
+    if begins is None:
+        begins = s.constant_pad_nd(s.cumsum(lengths, dim=axis), pad=[1, 0])
+    else:
+        lengths = s.diff(begins, dim=axis)
+    places = s.expand(s.arange(start=0, end=s.size_of(node.args[0], axis)), size=s.sizes(size[: axis + 1]))
+    segment = spread(s.searchsorted(begins, places, right=True), size)
+    x = s.full(size=s.sizes([*size[:axis], meta.shape[axis] + 2, *size[axis + 1 :]]),
+               fill_value=start if a["initial"] is None else a["initial"], dtype=s.type_of(meta))
+    x = s.scatter_reduce(x, segment, a["data"], dim=axis, reduce=f'"{op}"')
+    if a["reduce"] != "mean":
+        return s.finish("slice", x, dim=axis, start=1, end=-1)
+    count = spread(lengths, meta.shape)
+    if a["initial"] is not None:  # without it an empty segment gives 0 / 0, as in PyTorch
+        count = s.clamp(count, min=1)
+    return s.finish("div", s.slice(x, dim=axis, start=1, end=-1), count)
+
+
+def strided_scatter(w, node, a):
+    """put, at the positions that the strides address."""
+    if not w.meta(node.args[0]).is_contiguous():
+        raise ExportError(f"{node.target}: of a tensor that is not contiguous; not supported")
+    s = Steps(w, node)
+    places = s.add(s.full(size=[], fill_value=0, dtype="i64"), a["storage_offset"] or 0)
+    for d, (n, stride) in enumerate(zip(a["size"], a["stride"])):
+        along = s.mul(s.arange(start=0, end=n), stride)
+        places = s.add(places, s.view(along, size=[n] + [1] * (len(a["size"]) - d - 1)))
+    return s.finish("put", a["self"], places, a["src"])
+
+
+def frexp(w, node, a):
+    """The mantissa is x * 2^-e in f64, as two factors, because 2^-e may overflow. e comes from log2 and is corrected by one
+    where log2 rounds across a power of two. 0, infinities and NaN are their own mantissas."""
+    s, (mantissa, exponent) = Steps(w, node), w.meta(node)
+    x = s.cast(a["self"], "f64")
+    e = s.floor(s.log2(s.abs(x)))
+    finite = s.isfinite(e)
+    e = s.where(finite, e, 0.0)
+    half = s.floor(s.mul(e, 0.5))
+    m = s.mul(s.mul(x, s.exp2(s.neg(half))), s.exp2(s.sub(half, e)))
+    size = s.abs(m)  # in [1, 2) unless log2 was rounded across a power of two
+    e = s.add(e, s.where(s.ge(size, 2.0), 2.0, s.where(s.lt(size, 1.0), 0.0, 1.0)))
+    m = s.mul(m, s.where(s.ge(size, 2.0), 0.25, s.where(s.lt(size, 1.0), 1.0, 0.5)))
+    m, e = s.where(finite, m, x), s.where(finite, e, 0.0)
+    return s.finish("cast", m, s.type_of(mantissa), meta=mantissa), s.finish("cast", e, s.type_of(exponent), meta=exponent)
+
+
+def triangle_indices(upper):
+    """The row of an element is found by searchsorted in the running counts of the rows' elements. Its column is counted back
+    from the end of its row's part."""
+
+    def rule(w, node, a):
+        s, meta, columns = Steps(w, node), w.meta(node), a["col"]
+        if 0 in [n for n in meta.shape if isinstance(n, int)]:
+            return s.finish("full", size=s.sizes(meta.shape), fill_value=0, dtype=s.type_of(meta))
+        edge = s.add(s.arange(start=0, end=a["row"]), a["offset"] if upper else a["offset"] + 1)
+        edge = s.clamp(edge, 0, columns)  # begin (upper) or end (lower) of a row's part
+        ends = s.cumsum(s.sub(columns, edge) if upper else edge, dim=0)
+        places = s.arange(start=0, end=s.size_of(node, 1))
+        row = s.searchsorted(ends, places, right=True)
+        last = columns if upper else s.index_select(edge, row, dim=0)
+        column = s.add(s.sub(places, s.index_select(ends, row, dim=0)), last)
+        return s.finish("cast", s.stack([row, column], dim=0), s.type_of(meta))
+
+    return rule
+
+
+def histogram_edges(s, a, meta):
+    """Bins of equal width over the given range, or from the least to the largest value. An empty range is widened by 1/2 at
+    both ends, as in PyTorch."""
+    bins, dtype = a["bins"], s.type_of(meta)
+    if a["range"] is not None:
+        lo, hi = (float(v) for v in a["range"])
+        margin = 0.5 if lo == hi else 0.0
+        return s.finish("linspace", start=lo - margin, end=hi + margin, steps=bins + 1, dtype=dtype, meta=meta)
+    lo, hi = s.amin(a["self"]), s.amax(a["self"])
+    margin = s.where(s.eq(lo, hi), 0.5, 0.0)
+    lo, hi = s.sub(lo, margin), s.add(hi, margin)
+    i, width = s.arange(start=0, end=bins + 1), s.div(s.sub(hi, lo), bins)
+    up, down = s.add(lo, s.mul(i, width)), s.sub(hi, s.mul(s.sub(bins, i), width))
+    return s.finish("where", s.lt(i, (bins + 1) // 2), up, down, meta=meta)
+
+
+def histogram(w, node, a):
+    """Bins include their lower edge; the last one includes both."""
+    s, meta = Steps(w, node), w.meta(node)[0]
+    edges = histogram_edges(s, a, w.meta(node)[1]) if isinstance(a["bins"], int) else a["bins"]
+    x, none = s.ravel(a["self"]), s.full(size=s.sizes(meta.shape), fill_value=0, dtype=s.type_of(meta))
+    inside = s.logical_and(s.ge(x, s.select(edges, dim=0, index=0)), s.le(x, s.select(edges, dim=0, index=-1)))
+    place = s.clamp(s.sub(s.searchsorted(edges, x, right=True), 1), 0, w.size_value(meta.shape[0] - 1))
+    weight = 1.0 if a["weight"] is None else s.ravel(a["weight"])
+    weight = s.cast(s.where(inside, weight, 0.0), s.type_of(meta))
+    if not a["density"]:
+        return s.finish("index_add", none, place, weight, dim=0, meta=meta), edges
+    counts = s.index_add(none, place, weight, dim=0)
+    return s.finish("div", s.div(counts, s.sum(counts)), s.diff(edges), meta=meta), edges
+
+
+def trilinear(w, node, a):
+    """The sum of products of three unsqueezed tensors; bilinear where the dimensions are those of torch.nn.Bilinear."""
+    s, ranks = Steps(w, node), [w.meta(x).dim() + len(a[f"expand{k}"]) for k, x in enumerate(node.args[:3], 1)]
+    expand = [sorted(d % rank for d in a[f"expand{k}"]) for k, rank in enumerate(ranks, 1)]
+    dims = sorted(d % ranks[0] for d in a["sumdim"])
+    if (expand, dims, ranks[0]) == ([[1, 3], [0], [1, 2]], [2, 3], 4):
+        return s.finish("bilinear", a["i1"], a["i3"], a["i2"])
+    parts = [a["i1"], a["i2"], a["i3"]]
+    for k, added in enumerate(expand):
+        for d in added:
+            parts[k] = s.unsqueeze(parts[k], dim=d)
+    product = s.mul(s.mul(parts[0], parts[1]), parts[2])
+    return s.finish("sum", product, dim=dims) if dims else s.finish("alias", product)
+
+
+def grouped_product(left, right):
+    """Each row of the first operand times the matrix of its group, as a sum of products in one reduction. The matrices are
+    gathered inside the reduction, so that no tensor of their size is stored, and only those of groups with rows are read.
+    Rows after the last group are 0. Accumulates in f32, or f64. Tensor cores are not used."""
+
+    def rule(w, node, a):
+        s, x, y, ends = Steps(w, node), a[left], a[right], a["offs"]
+        ranks = [w.meta(v).dim() for v in node.args[:2]]
+        if a.get("bias") is not None or a.get("out_dtype") is not None or ranks != ([3, 3] if ends is None else [2, 3]):
+            raise ExportError(f"{node.target}: only of groups of rows, and of batches; without bias and out_dtype")
+        if ends is None:
+            return s.finish("matmul", x, y)
+        meta, groups = w.meta(node), s.size_of(node.args[1], 0)
+        wide = "f64" if meta.dtype == w.torch.float64 else "f32"
+        group = s.searchsorted(ends, s.arange(start=0, end=s.size_of(node, 0)), right=True)
+        inside = s.unsqueeze(s.lt(group, groups), dim=1)
+        last = w.size_value(w.meta(node.args[1]).shape[0] - 1)
+        rows, matrices = s.unsqueeze(x, dim=2), s.index_select(y, s.clamp(group, 0, last), dim=0)
+        if s.type_of(meta) == wide:
+            return s.finish("where", inside, s.sum(s.mul(rows, matrices), dim=[1]), 0.0)
+        sums = s.sum(s.mul(s.cast(rows, wide), s.cast(matrices, wide)), dim=[1])
+        return s.finish("cast", s.where(inside, sums, 0.0), s.type_of(meta))
+
+    return rule
+
+
+# ---- random numbers of other distributions: from rand and randn, in f32; in f64 for results in f64 and integers
+
+
+class Draws(Steps):
+    """Steps that start from random numbers of the size of the op's result, with their own stream."""
+
+    def __init__(self, w, node):
+        super().__init__(w, node)
+        self.meta = w.meta(node)
+        self.wide = self.meta.dtype not in (w.torch.float32, w.torch.float16, w.torch.bfloat16)
+
+    def number(self, op):
+        size, dtype = self.sizes(self.meta.shape), "f64" if self.wide else "f32"
+        return getattr(self, op)(self.w.seed(), size=size, dtype=dtype, stream=self.w.new_stream())
+
+    def half_step(self):
+        """Half the distance between two numbers of rand."""
+        return 2.0**-54 if self.wide else 2.0**-25
+
+    def unit_exponential(self):
+        """-log(1 - u), u in [0, 1)."""
+        return self.neg(self.log1p(self.neg(self.number("rand"))))
+
+    def scaled(self, x, scale, shift):
+        """x * scale + shift, each a number or a tensor."""
+        x = x if isinstance(scale, (int, float)) and scale == 1 else self.mul(x, scale)
+        return x if isinstance(shift, (int, float)) and shift == 0 else self.add(x, shift)
+
+    def finish_cast(self, x):
+        return self.finish("cast", x, self.type_of(self.meta))
+
+
+def normal(w, node, a):
+    s = Draws(w, node)
+    return s.finish_cast(s.scaled(s.number("randn"), a["std"], a["mean"]))
+
+
+def log_normal(w, node, a):
+    s = Draws(w, node)
+    return s.finish_cast(s.exp(s.scaled(s.number("randn"), a["std"], a["mean"])))
+
+
+def uniform(w, node, a):
+    """In [from, to): a result that rounds to the upper end becomes the lower one, as in PyTorch."""
+    s, lo, hi = Draws(w, node), a["from"], a["to"]
+    if not all(isinstance(v, (int, float)) for v in (lo, hi)):
+        raise ExportError(f"{node.target}: a bound that is computed from sizes is not supported")
+    x = s.cast(s.scaled(s.number("rand"), hi - lo, lo), s.type_of(s.meta))
+    return s.finish("where", s.ge(x, float(hi)), float(lo), x)
+
+
+def exponential(w, node, a):
+    """Greater than 0, as in PyTorch: half a step where u is 0."""
+    s = Draws(w, node)
+    return s.finish_cast(s.div(s.clamp(s.unit_exponential(), min=s.half_step()), a["lambd"]))
+
+
+def geometric(w, node, a):
+    """The number of trials up to the first success: 1, 2, .."""
+    if not isinstance(a["p"], (int, float)) or not 0 < a["p"] < 1:
+        raise ExportError(f"{node.target}: p must be a number in (0, 1)")
+    s = Draws(w, node)
+    return s.finish_cast(s.clamp(s.ceil(s.div(s.unit_exponential(), -math.log1p(-a["p"]))), min=1))
+
+
+def cauchy(w, node, a):
+    """tan(pi v), v = u - 1/2 plus half a step: symmetric about 0, and finite."""
+    s = Draws(w, node)
+    v = s.add(s.sub(s.number("rand"), 0.5), s.half_step())
+    return s.finish_cast(s.scaled(s.tan(s.mul(v, math.pi)), a["sigma"], a["median"]))
+
+
+def bernoulli(w, node, a):
+    """Of the type and size of the first operand, with one probability or a tensor of them."""
+    s, p = Draws(w, node), a["p"]
+    p = s.expand(p if isinstance(p, str) else s.full(size=[], fill_value=p), size=s.sizes(s.meta.shape))
+    return s.finish_cast(s.bernoulli(p, w.seed(), stream=w.new_stream()))
+
+
+def random_integers(w, node, a):
+    """In [0, to). Without a bound up to the largest integer of the type, or the last one before a float type skips some."""
+    s, high = Draws(w, node), a.get("to")
+    size, dtype = s.sizes(s.meta.shape), s.type_of(s.meta)
+    if high is None:
+        most = {"bool": 1, "u8": 255, "f16": 2**11, "bf16": 2**8, "f32": 2**24, "f64": 2**53}
+        high = most.get(dtype, 2 ** (8 * s.meta.element_size() - 1) - 1) + 1
+    if not isinstance(high, int) or high < 2**63:
+        return s.finish("randint", w.seed(), high=high, size=size, dtype=dtype, stream=w.new_stream())
+    bits = s.philox(w.seed(), w.new_stream(), s.arange(start=0, end=w.size_value(s.meta.numel())), first=0, width=63)
+    return s.finish("view", bits, size=size)
 
 
 # ---- the table
@@ -540,6 +834,7 @@ RAND = "rand({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDN = "randn({seed}, size={size}, dtype={dtype}, stream={stream})"
 RANDINT = "randint({seed}, low={low}, high={high}, size={size}, dtype={dtype}, stream={stream})"
 RANDPERM = "randperm({seed}, n={n}, dtype={dtype}, stream={stream})"
+MULTINOMIAL = "multinomial({self}, {seed}, num_samples={num_samples}, replacement={replacement}, stream={stream})"
 TABLE = {
     "_adaptive_avg_pool2d": "_adaptive_avg_pool2d(self, output_size=)",
     "_adaptive_avg_pool2d_backward": "_adaptive_avg_pool2d_backward(grad_output, self)",
@@ -822,8 +1117,8 @@ TABLE |= {
     "kaiser_window": ("kaiser_window", window),
     "kaiser_window.beta": ("kaiser_window", window),
     "kaiser_window.periodic": ("kaiser_window", window),
-    "_upsample_bicubic2d_aa": ("_upsample_bicubic2d_aa", antialiased("_upsample_bicubic2d_aa")),
-    "_upsample_bilinear2d_aa": ("_upsample_bilinear2d_aa", antialiased("_upsample_bilinear2d_aa")),
+    "_upsample_bicubic2d_aa": ("_upsample_bicubic2d_aa", resampled("_upsample_bicubic2d_aa")),
+    "_upsample_bilinear2d_aa": ("_upsample_bilinear2d_aa", resampled("_upsample_bilinear2d_aa")),
     "unique_dim": ("unique", unique("unique", ("return_inverse", "return_counts"))),
     "unique_dim_consecutive": ("unique_consecutive", unique("unique_consecutive", ("return_inverse", "return_counts"))),
     "argwhere": ("argwhere", chosen("argwhere(self)")),
@@ -840,11 +1135,105 @@ TABLE |= {
     "zero": "fill(self, value=0)",
 }
 
+# Special functions, selections, scatters, resampling, grouped products.
+TABLE |= {
+    "_grouped_mm": ("searchsorted, index_select, mul and sum; matmul of batches", grouped_product("self", "mat2")),
+    "_neg_view": "neg(self)",
+    "_reshape_copy": "view(self, size=)",
+    "_trilinear": ("bilinear, or mul and sum", trilinear),
+    "_upsample_nearest_exact1d": ("_upsample_nearest_exact1d", resampled("_upsample_nearest_exact1d")),
+    "_upsample_nearest_exact2d": ("_upsample_nearest_exact2d", resampled("_upsample_nearest_exact2d")),
+    "_upsample_nearest_exact3d": ("_upsample_nearest_exact3d", resampled("_upsample_nearest_exact3d")),
+    "addbmm": "addbmm(self, batch1, batch2, beta=, alpha=)",
+    "as_strided_scatter": ("put", strided_scatter),
+    "diagonal_scatter": "diagonal_scatter(self, src, offset=, dim1=, dim2=)",
+    "dist": "dist(self, other, p=)",
+    "empty_permuted": ("full, of zeros", filled(0)),
+    "fmax": "fmax(self, other)",
+    "fmin": "fmin(self, other)",
+    "frexp.Tensor": ("log2, exp2, mul and where", frexp),
+    "gcd": "gcd(self, other)",
+    "histogram.bin_ct": ("searchsorted and index_add", histogram),
+    "histogram.bins_tensor": ("searchsorted and index_add", histogram),
+    "igamma": "igamma(self, other)",
+    "igammac": "igammac(self, other)",
+    "index_reduce": ("scatter_reduce", index_reduce),
+    "kthvalue": "kthvalue(self, k=, dim=, keepdim=)",
+    "lcm": "lcm(self, other)",
+    "ldexp.Tensor": "ldexp(self, other)",
+    "median": "median(self)",
+    "median.dim": "median(self, dim=, keepdim=)",
+    "mode": "mode(self, dim=, keepdim=)",
+    "nanmedian": "nanmedian(self)",
+    "nanmedian.dim": "nanmedian(self, dim=, keepdim=)",
+    "narrow": "narrow(self, dim=, start=, length=)",
+    "new_empty": ("full, of zeros", filled(0)),
+    "new_empty_strided": ("full, of zeros", filled(0)),
+    "polygamma": "polygamma(self, n=)",
+    "put": "put(self, index, source, accumulate=)",
+    "scatter.reduce": ("scatter_reduce", reduced_scatter),
+    "scatter.value_reduce": ("scatter_reduce", reduced_scatter),
+    "segment_reduce": ("searchsorted and scatter_reduce", segment_reduce),
+    "special_bessel_j0": "special_bessel_j0(self)",
+    "special_bessel_j1": "special_bessel_j1(self)",
+    "special_bessel_y0": "special_bessel_y0(self)",
+    "special_bessel_y1": "special_bessel_y1(self)",
+    "special_modified_bessel_i0": "i0(self)",
+    "special_modified_bessel_i1": "special_i1(self)",
+    "special_zeta": "special_zeta(self, other)",
+    "special_zeta.other_scalar": "special_zeta(self, other)",
+    "special_zeta.self_scalar": "special_zeta(self, other)",
+    "split.Tensor": "split(self, split_size=, dim=)",
+    "transformers.grouped_mm_fallback": ("searchsorted, index_select, mul and sum", grouped_product("input", "weight")),
+    "tril_indices": ("searchsorted, of the numbers of elements in rows", triangle_indices(False)),
+    "triu_indices": ("searchsorted, of the numbers of elements in rows", triangle_indices(True)),
+    "unbind.int": "unbind(self, dim=)",
+    "upsample_bicubic2d": ("upsample_bicubic2d", resampled("upsample_bicubic2d")),
+    "upsample_bilinear2d": ("upsample_bilinear2d", resampled("upsample_bilinear2d")),
+    "upsample_linear1d": ("upsample_linear1d", resampled("upsample_linear1d")),
+    "upsample_nearest1d": ("upsample_nearest1d", resampled("upsample_nearest1d")),
+    "upsample_nearest2d": ("upsample_nearest2d", resampled("upsample_nearest2d")),
+    "upsample_nearest3d": ("upsample_nearest3d", resampled("upsample_nearest3d")),
+    "upsample_trilinear3d": ("upsample_trilinear3d", resampled("upsample_trilinear3d")),
+}
+
+# Random numbers.
+TABLE |= {
+    "bernoulli.Tensor": ("bernoulli", bernoulli),
+    "bernoulli.p": ("bernoulli", bernoulli),
+    "cauchy": ("rand, tan", cauchy),
+    "exponential": ("rand, log1p", exponential),
+    "geometric": ("rand, log1p, ceil", geometric),
+    "log_normal": ("randn, exp", log_normal),
+    "multinomial": ("multinomial", random(MULTINOMIAL)),
+    "normal.Tensor_Tensor": ("randn, mul, add", normal),
+    "normal.Tensor_float": ("randn, mul, add", normal),
+    "normal.float_Tensor": ("randn, mul, add", normal),
+    "normal.float_float": ("randn, mul, add", normal),
+    "normal_functional": ("randn, mul, add", normal),
+    "randint": ("randint", random(RANDINT.replace("{low}", "0"))),
+    "randint_like": ("randint", random(RANDINT.replace("{low}", "0"))),
+    "randint_like.low_dtype": ("randint", random(RANDINT)),
+    "random": ("randint; philox of i64", random_integers),
+    "random.to": ("randint", random_integers),
+    "uniform": ("rand, mul, add", uniform),
+}
+
+LINEAR_ALGEBRA = """
+    _linalg_det _linalg_eigh _linalg_slogdet _linalg_solve_ex _linalg_svd cholesky cholesky_inverse cholesky_solve geqrf
+    linalg_cholesky_ex linalg_eig linalg_householder_product linalg_inv_ex linalg_ldl_factor_ex linalg_ldl_solve linalg_lstsq
+    linalg_lu linalg_lu_factor_ex linalg_lu_solve linalg_matrix_exp linalg_pinv.atol_rtol_tensor linalg_qr
+    linalg_solve_triangular lu_unpack ormqr triangular_solve
+"""
+TABLE |= {name: "not supported: the library has no linear algebra decompositions" for name in LINEAR_ALGEBRA.split()}
+
 
 def overload(target):
-    """The key of TABLE for an op; None for what is no op of aten."""
-    name = str(target)
-    return name.removeprefix("aten.").removesuffix(".default") if name.startswith("aten.") else None
+    """The key of TABLE for an op. Ops of other namespaces than aten keep theirs; a *_copy op is the view it copies."""
+    name = str(target).removeprefix("aten.").removesuffix(".default")
+    op, dot, which = name.partition(".")
+    view = op.removesuffix("_copy") + dot + which
+    return view if name not in TABLE and view in TABLE else name
 
 
 NO_RULE = "no rule in TABLE"
@@ -853,7 +1242,7 @@ NO_RULE = "no rule in TABLE"
 def rule_of(target):
     """What TABLE has for an op. An op in place that the export left (add_.Tensor) is the pure one's line with an underscore."""
     key = overload(target)
-    op, dot, which = (key or "").partition(".")
+    op, dot, which = key.partition(".")
     pure = TABLE.get(f"{op[:-1]}{dot}{which}") if op.endswith("_") and key not in TABLE else None
     if isinstance(pure, str) and pure.endswith(")"):
         return pure.replace("(", "_(", 1)

@@ -35,6 +35,7 @@ class Model:
     dynamic: tuple  # which dimensions of each input are symbolic
     export: dict = dataclasses.field(default_factory=dict)  # further options of torch.export.export
     state: tuple = ()  # buffers that are written to
+    random: bool = False  # PyTorch's numbers are others: there is no .npz, test_random.py tests distributions
 
 
 class Plain(torch.nn.Module):
@@ -305,6 +306,191 @@ def ops_counts():
                  lambda x, i, y, s, z: F.grid_sample(y, y[:, :, :3, :5].permute(0, 2, 3, 1), mode="bicubic", padding_mode="reflection", align_corners=True))
 
 
+def in_place(x, call):
+    y = x.clone()
+    call(y)
+    return y
+
+
+def ops_special():
+    """Functions that need no more than one kernel, and sums of products."""
+    s, ends = torch.special, torch.tensor([0.0, -0.0, float("inf"), -float("inf"), float("nan"), 1e-42, -3e38, 1.0, 2.0, 0.99999994, 4.0000005])
+    wide = torch.tensor([5e-324, 1.7e308, -1e-310, 0.5, 1 - 2.0**-53, -8.0], dtype=torch.float64)
+    return calls(((unit, (-1, 6)), (floats, (-1, 6)), (whole, (6,)), (floats, (-1, 2, 4)), (floats, (-1, 4, 5))),
+                 lambda x, y, z, u, v: torch.polygamma(2, x), lambda x, y, z, u, v: s.zeta(x + 2, x), lambda x, y, z, u, v: s.zeta(2.5, x), lambda x, y, z, u, v: s.zeta(x + 1.5, 2.0),
+                 lambda x, y, z, u, v: torch.igamma(x, y.abs()), lambda x, y, z, u, v: in_place(y.abs(), lambda t: t.igammac_(x)), lambda x, y, z, u, v: s.bessel_j0(y), lambda x, y, z, u, v: s.bessel_j1(y),
+                 lambda x, y, z, u, v: s.bessel_y0(x), lambda x, y, z, u, v: s.bessel_y1(x), lambda x, y, z, u, v: s.modified_bessel_i0(y), lambda x, y, z, u, v: s.modified_bessel_i1(y),
+                 lambda x, y, z, u, v: torch.fmax(x, (y - 0.25).sqrt()), lambda x, y, z, u, v: torch.fmin((y - 0.25).sqrt(), x), lambda x, y, z, u, v: torch.ldexp(x, z), lambda x, y, z, u, v: in_place(x, lambda t: t.ldexp_(z)),
+                 lambda x, y, z, u, v: torch.gcd(z, (y * 4).long()), lambda x, y, z, u, v: torch.lcm((y * 4).int(), z.int()), lambda x, y, z, u, v: in_place(z, lambda t: t.gcd_(torch.full_like(z, 12))),
+                 lambda x, y, z, u, v: torch.lcm(z, z + 1, out=torch.empty_like(z)), lambda x, y, z, u, v: torch.gcd(z.to(torch.uint8), z.to(torch.uint8) + 60),
+                 lambda x, y, z, u, v: torch.frexp(y * 3), lambda x, y, z, u, v: torch.frexp(ends * 1.0), lambda x, y, z, u, v: torch.frexp(wide * 1.0), lambda x, y, z, u, v: torch.frexp(y.half())[1],
+                 lambda x, y, z, u, v: torch.dist(x, y), lambda x, y, z, u, v: torch.dist(x, y, 3), lambda x, y, z, u, v: torch.dist(x, y, float("inf")), lambda x, y, z, u, v: torch.addbmm(u[0, :, :1] + v[0, 0], u, v, beta=0.5, alpha=2),
+                 lambda x, y, z, u, v: F.bilinear(x, y, z[:, None, None] * x[0, :, None] * y[0, None, :], x[0]), lambda x, y, z, u, v: F.bilinear(u, u[:, :, :3], v[0, None, :, :3].contiguous()),
+                 lambda x, y, z, u, v: torch._trilinear(x, y, x, [1], [1], [0], [2], 2), lambda x, y, z, u, v: torch._trilinear(x, y, x, [], [], [], []))
+
+
+def without_one(x):
+    """A NaN in each row."""
+    y = x.clone()
+    y[:, 1] = float("nan")
+    return y
+
+
+def segments(x, reduce, **more):
+    return torch.segment_reduce(x, reduce, lengths=torch.tensor([2, 0, 3, 1]), axis=0, **more)
+
+
+def segments_of_rows(x, reduce, **more):
+    """Which have lengths of their own, or do not hold all elements."""
+    lengths = torch.tensor([[1, 2, 0], [3, 0, 0], [0, 1, 2]])
+    return torch.segment_reduce(x, reduce, lengths=lengths, axis=1, unsafe=True, **more)
+
+
+def segments_between(x, reduce):
+    return torch.segment_reduce(x, reduce, offsets=torch.tensor([1, 2, 2, 6]), unsafe=True)
+
+
+def ops_selections():
+    """Order statistics, and what is written by index."""
+    index, offsets = torch.tensor([2, 0, 2]), torch.tensor([0.0, 0.5, 2.0, 2.25])
+    distinct = lambda x: x + torch.arange(6) / 64
+    return calls(((floats, (-1, 6)), (below_three, (-1, 6)), (floats, (6, -1)), (floats, (3, 4, 2))),
+                 lambda x, i, y, z: torch.median(x), lambda x, i, y, z: torch.median(distinct(x), 1), lambda x, i, y, z: torch.nanmedian(without_one(x)), lambda x, i, y, z: torch.median(without_one(x)),
+                 lambda x, i, y, z: torch.nanmedian(without_one(distinct(x)), 1, keepdim=True), lambda x, i, y, z: torch.mode(i, 1)[0], lambda x, i, y, z: torch.kthvalue(distinct(x), 2, 1), lambda x, i, y, z: torch.kthvalue(x, x.shape[0] - 1, 0)[0],
+                 lambda x, i, y, z: torch.scatter(x, 1, i, x, reduce="add"), lambda x, i, y, z: torch.scatter(x, 0, i[:, :2], 0.5, reduce="multiply"), lambda x, i, y, z: in_place(x, lambda t: t.scatter_(1, i[:, :3], x + 1, reduce="multiply")),
+                 lambda x, i, y, z: in_place(x, lambda t: t.scatter_(1, i, 2.0, reduce="add")),
+                 *[lambda x, i, y, z, r=r: y.index_reduce(0, index, y[:3], r) for r in ("prod", "mean", "amax", "amin")], lambda x, i, y, z: in_place(x, lambda t: t.index_reduce_(-1, index, x[:, 1:4], "mean", include_self=False)),
+                 *[lambda x, i, y, z, r=r: segments(y, r) for r in ("sum", "mean", "prod", "max", "min")], *[lambda x, i, y, z, r=r: segments(y, r, initial=2.0) for r in ("mean", "max")],
+                 *[lambda x, i, y, z, r=r: segments_of_rows(z, r) for r in ("sum", "mean", "min")], lambda x, i, y, z: segments_of_rows(z, "mean", initial=1.0), lambda x, i, y, z: segments(without_one(y.t()).t(), "max"),
+                 *[lambda x, i, y, z, r=r: segments_between(y, r) for r in ("sum", "mean", "max")],
+                 lambda x, i, y, z: torch.put(x, i[0] * 2, x[1]), lambda x, i, y, z: in_place(x, lambda t: t.put_(i, x, accumulate=True)), lambda x, i, y, z: torch.diagonal_scatter(z, z[:, 0, :].t()[:, :3], 1, 0, 1),
+                 lambda x, i, y, z: in_place(z, lambda t: t.diagonal(0, 0, 2).mul_(3)), lambda x, i, y, z: in_place(z.view(6, 4), lambda t: t.fill_diagonal_(7)), lambda x, i, y, z: torch.as_strided_scatter(x, x[:2, :3] + 1, (2, 3), (4, 1), 2),
+                 lambda x, i, y, z: torch.histogram(z, 5), lambda x, i, y, z: torch.histogram(z, 4, range=(-1.0, 1.0)), lambda x, i, y, z: torch.histogram(z, offsets, weight=z.abs(), density=True), lambda x, i, y, z: torch.histogram(z[0, :1, :1], 2),
+                 lambda x, i, y, z: torch.histogram(z, 3, range=(0.5, 0.5), density=True),
+                 *[lambda x, i, y, z, f=f, k=k: f(4, 6, k) for f in (torch.tril_indices, torch.triu_indices) for k in (0, 2, -2, 7, -9)], lambda x, i, y, z: torch.tril_indices(3, 2, dtype=torch.int32))
+
+
+def views_copied(op, *arguments):
+    return lambda x, y: getattr(torch.ops.aten, op)(x, *arguments)
+
+
+def ops_copies():
+    """Views as copies, and tensors that are not filled: what they hold is not read."""
+    real, aten, pair = torch.view_as_real, torch.ops.aten, lambda x: torch.complex(x, x + 1)
+    fill = lambda x, empty: torch.where(x < 100, x, empty)
+    return calls(((floats, (-1, 6)), (floats, (3, 6))),
+                 views_copied("alias_copy"), views_copied("detach_copy"), views_copied("diagonal_copy", 1), views_copied("expand_copy", [2, -1, 6]), views_copied("permute_copy", [1, 0]), views_copied("slice_copy", 1, 1, 6, 2),
+                 views_copied("select_copy", 1, 2), views_copied("split_copy", 4, 1), views_copied("split_with_sizes_copy", [1, 5], 1), views_copied("unbind_copy", 1), views_copied("t_copy"), views_copied("transpose_copy", 0, 1),
+                 views_copied("unsqueeze_copy", 1), views_copied("unfold_copy", 1, 2, 2), views_copied("view_copy", [-1]), views_copied("_reshape_copy", [-1, 3]), views_copied("narrow_copy", 1, 2, 3), views_copied("_neg_view_copy"),
+                 lambda x, y: aten.as_strided_copy(y, [6, 3], [1, 6]), lambda x, y: aten.squeeze_copy(x[:, :1]), lambda x, y: aten.squeeze_copy.dim(x[:1], 0), lambda x, y: aten.squeeze_copy.dims(x[:1], [0]),
+                 lambda x, y: aten.view_as_real_copy(pair(x)), lambda x, y: real(aten._conj_copy(pair(x))), lambda x, y: real(aten.view_as_complex_copy(x.reshape(-1, 3, 2))), lambda x, y: real(aten.view_copy(pair(x), [-1])),
+                 lambda x, y: fill(y, torch.empty_permuted((3, 6), (1, 0))), lambda x, y: fill(x, torch.empty_like(x)), lambda x, y: fill(x, x.new_empty(x.shape)), lambda x, y: fill(y, y.new_empty_strided((3, 6), (1, 3))),
+                 lambda x, y: fill(y, torch.empty_strided((3, 6), (6, 1))), lambda x, y: fill(x, torch.empty(x.shape)))
+
+
+def ops_resampled():
+    """The overloads with one scale per dimension."""
+    aten, none = torch.ops.aten, (None,) * 3
+    return calls(((floats, (-1, 2, 9)), (floats, (-1, 2, 5, 6)), (floats, (-1, 1, 4, 5, 3))),
+                 *[lambda x, y, z, op=op: op(x, [13], None) for op in (aten.upsample_nearest1d, aten._upsample_nearest_exact1d)], lambda x, y, z: aten.upsample_nearest1d(x, [13], 1.5), lambda x, y, z: aten.upsample_linear1d(x, [13], False, None),
+                 *[lambda x, y, z, op=op: op(y, [7, 4], None, None) for op in (aten.upsample_nearest2d, aten._upsample_nearest_exact2d)], lambda x, y, z: aten._upsample_nearest_exact2d(y, [8, 3], 1.7, 0.5),
+                 lambda x, y, z: aten.upsample_bilinear2d(y, [7, 4], True, None, None), lambda x, y, z: aten.upsample_bilinear2d(y, [8, 3], False, 1.7, 0.5), lambda x, y, z: aten.upsample_bicubic2d(y, [7, 4], False, None, None),
+                 *[lambda x, y, z, op=op: op(z, [3, 7, 6], *none) for op in (aten.upsample_nearest3d, aten._upsample_nearest_exact3d)], lambda x, y, z: aten.upsample_nearest3d(z, [6, 2, 3], 1.5, 0.5, 1.0),
+                 lambda x, y, z: aten.upsample_trilinear3d(z, [3, 7, 6], False, *none), lambda x, y, z: aten.upsample_trilinear3d(z, [3, 7, 6], True, *none), lambda x, y, z: aten.upsample_trilinear3d(z, [6, 2, 3], False, 1.5, 0.5, 1.0))
+
+
+def define_grouped_product():
+    """The op by which transformers 5 writes the products of experts; version 4 does not have it."""
+    if hasattr(torch.ops.transformers, "grouped_mm_fallback"):
+        return
+
+    def product(input: torch.Tensor, weight: torch.Tensor, offs: torch.Tensor) -> torch.Tensor:
+        output, begin = input.new_zeros(input.shape[0], weight.shape[2]), 0
+        for i, end in enumerate(offs.tolist()):
+            output[begin:end] = input[begin:end] @ weight[i]
+            begin = end
+        return output
+
+    torch.library.custom_op("transformers::grouped_mm_fallback", product, mutates_args=(), schema="(Tensor input, Tensor weight, Tensor offs) -> Tensor")
+    torch.library.register_fake("transformers::grouped_mm_fallback", lambda input, weight, offs: input.new_empty(input.shape[0], weight.shape[2]))
+
+
+class Experts(torch.nn.Module):
+    """A layer of a mixture of experts as transformers computes it: the rows sorted by expert, products of groups of rows."""
+
+    def __init__(self, experts=5, top=2, hidden=8, inner=12):
+        super().__init__()
+        self.top, self.experts = top, experts
+        self.router = torch.nn.Linear(hidden, experts)
+        self.up = torch.nn.Parameter(torch.randn(experts, 2 * inner, hidden))
+        self.down = torch.nn.Parameter(torch.randn(experts, hidden, inner))
+
+    def forward(self, x, w, b):
+        weight, expert = torch.topk(self.router(x).softmax(-1), self.top)
+        order = expert.view(-1).argsort(stable=True)
+        counts = F.one_hot(expert.view(-1), self.experts).sum(0)
+        ends = counts.cumsum(0, dtype=torch.int32)
+        gate, up = self.product(x[order // self.top], self.up.transpose(1, 2), ends).chunk(2, -1)
+        y = self.product(F.silu(gate) * up, self.down.transpose(1, 2), ends) * weight.view(-1, 1)[order]
+        mixed = y[order.argsort()].view(-1, self.top, x.shape[1]).sum(1)
+        few = torch.tensor([1, 1, 3], dtype=torch.int32)  # no row of the second group, and rows of none
+        half = torch.nn.functional.grouped_mm(w.bfloat16(), b.bfloat16(), offs=few)[:3].float()
+        return mixed, self.product(x, self.up[:3, :8], few), self.product(x.double(), self.up[:3, :8].double(), few.long()), half, F.grouped_mm(b.bfloat16(), b.bfloat16()).float()
+
+    @staticmethod
+    def product(rows, matrices, ends):
+        return torch.ops.transformers.grouped_mm_fallback(rows, matrices, ends)
+
+
+def experts():
+    define_grouped_product()
+    outputs = ("mixed", "few", "few64", "few16", "batches")
+    rows = {0: Dim("B", min=4, max=64)}
+    return Model(randomised(Experts()), [(floats(b, 8), floats(b, 8), floats(3, 8, 8)) for b in (7, 11)], ("x", "w", "b"), outputs, (rows, rows, {}))
+
+
+RANDOM = {  # name of the output: from a tensor f32[B, 50], and one in (0, 1)
+    "normal": lambda x, p: torch.normal(1.5, 0.5, x.shape),
+    "normal_of_both": lambda x, p: (torch.normal(x, p) - x) / p,
+    "normal_of_mean": lambda x, p: torch.normal(x, 2.0) - x,
+    "normal_of_std": lambda x, p: (torch.normal(1.0, p) - 1) / p,
+    "normal_in_place": lambda x, p: in_place(x, lambda t: t.normal_(-1, 3)),
+    "normal_f16": lambda x, p: in_place(x.half(), lambda t: t.normal_()),
+    "normal_f64": lambda x, p: in_place(x.double(), lambda t: t.normal_(5, 0.25)),
+    "log_normal": lambda x, p: in_place(x, lambda t: t.log_normal_(0.5, 0.25)),
+    "uniform": lambda x, p: in_place(x, lambda t: t.uniform_(-2, 3)),
+    "uniform_f16": lambda x, p: in_place(x.half(), lambda t: t.uniform_(0, 1)),
+    "uniform_f64": lambda x, p: in_place(x.double(), lambda t: t.uniform_(1e6, 1e6 + 1e-3)),
+    "uniform_empty": lambda x, p: torch.empty(x.shape).uniform_(),
+    "exponential": lambda x, p: in_place(x, lambda t: t.exponential_(2.0)),
+    "exponential_f64": lambda x, p: in_place(x.double(), lambda t: t.exponential_()),
+    "geometric": lambda x, p: in_place(x, lambda t: t.geometric_(0.3)),
+    "geometric_i64": lambda x, p: in_place(x.long(), lambda t: t.geometric_(0.05)),
+    "cauchy": lambda x, p: in_place(x, lambda t: t.cauchy_(1, 2)),
+    "cauchy_f64": lambda x, p: in_place(x.double(), lambda t: t.cauchy_()),
+    "bernoulli": lambda x, p: torch.bernoulli(x, 0.3),
+    "bernoulli_i64": lambda x, p: in_place(x.long(), lambda t: t.bernoulli_(0.75)),
+    "bernoulli_bool": lambda x, p: in_place(x > 0, lambda t: t.bernoulli_(0.125)),
+    "bernoulli_of": lambda x, p: in_place(x, lambda t: t.bernoulli_(p)),
+    "bernoulli_of_row": lambda x, p: in_place(x, lambda t: t.bernoulli_(p[0])),
+    "randint": lambda x, p: torch.randint(7, x.shape),
+    "randint_like": lambda x, p: torch.randint_like(x, 5),
+    "randint_like_low": lambda x, p: torch.randint_like(x, 2, 9),
+    "randint_of_size": lambda x, p: torch.randint(x.shape[0], x.shape),
+    "random": lambda x, p: in_place(x.long(), lambda t: t.random_()),
+    "random_to": lambda x, p: in_place(x, lambda t: t.random_(10)),
+    "random_f32": lambda x, p: in_place(x, lambda t: t.random_()),
+    "random_u8": lambda x, p: in_place(x.to(torch.uint8), lambda t: t.random_()),
+    "multinomial": lambda x, p: torch.multinomial(p[0, :6], 4000, replacement=True),
+    "multinomial_rows": lambda x, p: torch.multinomial(p[:, :6], 3),
+}
+
+
+def random_numbers():
+    runs = [(floats(b, 50), unit(b, 50)) for b in (8, 9)]
+    return Model(Calls(tuple(RANDOM.values())), runs, ("x", "p"), tuple(RANDOM), ({0: Dim("B", min=4, max=4000)},) * 2, random=True)
+
+
 class Stateful(torch.nn.Module):
     """Buffers that are written to, tied weights, sizes and numbers computed from sizes as results and operands."""
 
@@ -330,7 +516,7 @@ def stateful():
 
 
 MODELS = {f.__name__: f for f in (bert, gpt2, llama, vit, resnet18, mobilenet_v3, whisper_encoder, t5, ops_pointwise, ops_reductions, ops_shapes, ops_windows, ops_indexing, ops_fft,
-                                  ops_counts, stateful)}
+                                  ops_counts, ops_special, ops_selections, ops_copies, ops_resampled, experts, random_numbers, stateful)}
 
 
 def exported(model):
@@ -345,6 +531,8 @@ def make(name, folder):
     export_graph(program, folder / f"{name}.ind", weights, name, model.inputs, model.outputs)
     if isinstance(model.module, Plain):
         export_graph(program, folder / f"{name}.core.ind", weights, name, model.inputs, model.outputs, core_aten=True)
+    if model.random:
+        return
     data = {}
     with torch.no_grad():
         for i, tensors in enumerate(model.runs):

@@ -34,21 +34,59 @@ def export_of(call, folder, **options):
 
 def test_all_missing_ops_are_named_at_once(tmp_path):
     with pytest.raises(ExportError) as error:
-        export_of(lambda x: torch.kthvalue(x, 2)[0] + torch.mode(torch.mode(x)[0])[0] + torch.gcd(x.long(), x.long()).sum(), tmp_path)
+        export_of(lambda x: torch.poisson(x) + torch.special.ndtri(torch.special.ndtri(x)) + torch.special.airy_ai(x), tmp_path)
     assert "3 of the program's ops cannot be written" in str(error.value)
-    for op in ("aten.gcd (1 use)", "aten.kthvalue (1 use)", "aten.mode (2 uses)"):
+    for op in ("aten.poisson (1 use)", "aten.special_airy_ai (1 use)", "aten.special_ndtri (2 uses)"):
         assert f"\n  {op}: no rule in TABLE" in str(error.value)
 
 
 def test_what_has_no_form_says_so(tmp_path):
     for call, words in (
-        (lambda x: torch.fft.rfft(x).abs(), "aten._fft_r2c (1 use): not supported: there are no complex element types"),
+        (lambda x: torch.sin(torch.complex(x, x)).abs(), "aten.sin.default: of complex tensors; not supported"),
         (lambda x: torch.bincount(x.long().view(-1)), "aten.bincount.default: the length of its result has no bound; give torch._check(size <= most)"),
+        (lambda x: torch.as_strided_scatter(x.t() * 2, x[:2, :2], (2, 2), (2, 1)), "aten.as_strided_scatter.default: of a tensor that is not contiguous; not supported"),
+        (lambda x: torch.ops.aten._grouped_mm(x.bfloat16()[:, :4].repeat(2, 2), x.bfloat16()[:, :4].repeat(2, 2), torch.tensor([2, 8], dtype=torch.int32)),
+         "aten._grouped_mm.default: only of groups of rows, and of batches; without bias and out_dtype"),
+        (lambda x: torch.view_copy(x, dtype=torch.int32), "aten.view_copy.dtype (1 use): no rule in TABLE"),
         (lambda x: x.sum().item(), "aten._local_scalar_dense (1 use): not supported"),
     ):
         with pytest.raises(ExportError) as error:
             export_of(call, tmp_path)
         assert words in str(error.value)
+
+
+LINEAR_ALGEBRA = {
+    "linalg_lu": torch.linalg.lu, "linalg_lu_factor_ex": torch.linalg.lu_factor, "linalg_qr": torch.linalg.qr, "linalg_cholesky_ex": torch.linalg.cholesky,
+    "_linalg_solve_ex": lambda a: torch.linalg.solve(a, a), "linalg_inv_ex": torch.linalg.inv, "_linalg_eigh": torch.linalg.eigh, "_linalg_svd": torch.linalg.svd,
+    "linalg_eig": torch.linalg.eigvals, "_linalg_det": torch.linalg.det, "_linalg_slogdet": torch.logdet, "cholesky_solve": lambda a: torch.cholesky_solve(a, a),
+    "linalg_solve_triangular": lambda a: torch.linalg.solve_triangular(a, a, upper=True), "linalg_pinv.atol_rtol_tensor": torch.linalg.pinv,
+    "triangular_solve": lambda a: torch.triangular_solve(a, a)[0],
+}
+
+
+@pytest.mark.parametrize("op", LINEAR_ALGEBRA)
+def test_linear_algebra_is_not_there(op, tmp_path):
+    with pytest.raises(ExportError) as error:
+        export_of(lambda x: torch.view_as_real(y) if (y := make_models.results(LINEAR_ALGEBRA[op](x[:, :4]))[0]).is_complex() else y, tmp_path)
+    assert f"\n  aten.{op} (1 use): not supported: the library has no linear algebra decompositions" in str(error.value)
+
+
+def test_ops_that_torch_decomposes_by_itself(tmp_path):
+    """Rules for ops that are in a program only before it is decomposed."""
+    from export_graph import Writer
+
+    aten, image = torch.ops.aten, lambda x: x.view(1, 2, 3, 4)
+    for call, want in (
+        (lambda x: aten.upsample_linear1d(x[None], [9], True), "upsample_linear1d(unsqueeze, output_size=[9], align_corners=true)"),
+        (lambda x: aten.upsample_bilinear2d(image(x), [5, 4], False), "upsample_bilinear2d(view, output_size=[5, 4], align_corners=false)"),
+        (lambda x: aten.upsample_bilinear2d(image(x), [6, 6], False, 2.0, 1.5), "upsample_bilinear2d(view, align_corners=false, scale_factors=[2.0, 1.5])"),
+        (lambda x: aten.upsample_bicubic2d(image(x), [5, 4], True), "upsample_bicubic2d(view, output_size=[5, 4], align_corners=true)"),
+        (lambda x: torch.where(x < 9, x, x.new_empty(4, 6)), "new_empty : f32[4, 6] = full(size=[4, 6], fill_value=0, dtype=f32)"),
+    ):
+        program = torch.export.export(make_models.Calls((call,)), (torch.rand(4, 6),), strict=False)
+        writer = Writer(program, None, None)
+        writer.walk()
+        assert want in writer.text("t")
 
 
 def test_sizes_from_data_are_named_and_bounded(tmp_path):
@@ -60,8 +98,8 @@ def test_sizes_from_data_are_named_and_bounded(tmp_path):
         return rows[1], torch.nonzero(x), torch.masked_select(x, x > 0), values, counts
 
     text = export_of(chosen, tmp_path)
-    assert "nonzero(gt, min_length=2, max_length=3)" in text and "return_counts=true)" in text
-    assert re.search(r"nonzero : i64\[u\d, \d\] = nonzero\(", text) and re.search(r"f32\[u\d\] = masked_select\(", text)
+    assert "nonzero(gt, min_length=2, max_length=3)" in text and "return_counts=true, max_length=24)" in text
+    assert re.search(r"nonzero : i64\[u\d, \d\] = nonzero\(tensors_0, max_length=24\)", text) and re.search(r"f32\[u\d\] = masked_select\(", text)
 
 
 def test_ranges_and_assertions_are_kept(tmp_path):

@@ -8,7 +8,7 @@ import subprocess
 import make_ops_page
 import pytest
 from conftest import ROOT, make
-from export_graph import NO_RULE, NUM_CORE_ATEN, TABLE, rule_of
+from export_graph import NO_RULE, NUM_CORE_ATEN, TABLE, overload, rule_of
 
 HERE = pathlib.Path(__file__).parent
 
@@ -68,6 +68,19 @@ def test_readme_counts(rows):
     assert f"{len(rows)}, with {supported} of the {len(core)} of Core ATen" in (ROOT / "README.md").read_text()
 
 
+def test_copies_of_views_are_the_views():
+    for target, want in (
+        ("aten.slice_copy.Tensor", "slice.Tensor"),
+        ("aten.unbind_copy.int", "unbind.int"),
+        ("aten.view_copy.default", "view"),
+        ("aten._reshape_copy.default", "_reshape_copy"),
+        ("aten._to_copy.default", "_to_copy"),
+        ("aten.lift_fresh_copy.default", "lift_fresh_copy"),
+        ("mine.slice_copy.Tensor", "mine.slice_copy.Tensor"),
+    ):
+        assert overload(target) == want, target
+
+
 def test_ops_in_place_are_written_as_such():
     """What an export left in place has the line of the pure op, with an underscore behind its name; views are no such ops."""
     for target, want in (
@@ -76,7 +89,8 @@ def test_ops_in_place_are_written_as_such():
         ("aten.index_put_.default", "index_put_(self, values=, indices=, accumulate=)"),
         ("aten.zero_.default", "fill_(self, value=0)"),
         ("aten.add.Tensor", "add(self, other, alpha=)"),
-        ("aten.gcd_.default", NO_RULE),
+        ("aten.gcd_.default", "gcd_(self, other)"),
+        ("aten.poisson_.default", NO_RULE),
         ("mine.add_.Tensor", NO_RULE),
     ):
         assert rule_of(target) == want, target

@@ -79,6 +79,15 @@ for t in INTS:
     shifts = "values 0 1 3 7 8 9 15 16 31 32 63 64 100" + ("" if t == "u8" else " -1 -100")
     many(f"shifts_{t}", {"x": f"{t}[40, 1]", "w": f"{t}[15]"}, ["bitwise_left_shift(x, w)", "bitwise_right_shift(x, w)", "bitwise_left_shift(x, 2)",
          "bitwise_right_shift(3, w)"], x="full", w=shifts)
+    many(f"divisors_{t}", {"x": f"{t}[40, 1]", "w": f"{t}[13]", "p": f"{t}[6, 5]", "q": f"{t}[5]"}, ["gcd(x, w)", "gcd(p, q)", "lcm(p, q)", "lcm(p, 4)", "gcd(12, w)"],
+         x="full", w="values 0 1 2 3 4 6 12 30 60 64 96 100 120", p="ints 0 12", q="ints 0 11")
+for op in ("gcd", "lcm"):
+    case(f"{op}_operands", "size N in [1, 40]; input a : i32[5, 7]; input b : i32[7, 5]; input c : i32[1, 5]; input m : bool[7, 5]; input s : i64[]; input e : i16[0, 5]; "
+         "input v : i64[N, 3]; input w : i64[N, 3]; input p : i8[16]; input q : i8[9, 1]; at = transpose(a, 0, 1); ac = slice(a, 1, 1, 7, 2); bc = slice(b, 0, 1, 6); "
+         f"bs = slice(b, 0, 0, 6, 2); bd = transpose(bs, 0, 1); ce = expand(c, [7, 5]); y0 = {op}(at, b); y1 = {op}(bc, c); y2 = {op}(c, bc); y3 = {op}(ce, b); y4 = {op}(b, ce); y5 = {op}(s, b); "
+         f"y6 = {op}(b, s); y7 = {op}(e, c); y8 = {op}(c, e); y9 = {op}(v, w); y10 = {op}(m, b); y11 = {op}(b, m); y12 = {op}(p, q); y13 = {op}(q, p); y14 = {op}(ac, bd); "
+         "output " + ", ".join(f"y{k}" for k in range(15)), a="ints -20 20", b="ints -9 30", c="ints 0 13", s="ints 12 13", v="ints -99 99", w="ints 1 70", p="full", q="full",
+         runs=({"N": 1}, {"N": 13}))
 many("promotion", {"x": "i16[7]", "y": "f16[7]", "z": "u8[7]", "d": "f64[]", "m": "bool[7]"}, ["clamp(x, 0.5)", "clamp(y, max=d)", "remainder(x, z)", "fmod(x, y)", "fmod(x, 2.5)",
      "bitwise_or(x, z)", "bitwise_and(m, x)", "floor_divide(m, z)", "atan2(x, m)", "hypot(y, x)", "addcmul(x, y, z)", "clamp(m, 0, 1)", "lerp(y, 2.0, 0.5)",
      "masked_fill(y, m, d)", "masked_fill(x, m, 7)", "copy(z, m)", "fill(z, 3)"], z="ints 1 9", y="nonzero")

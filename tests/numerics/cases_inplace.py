@@ -37,6 +37,7 @@ in_place("two_more", [(op, how, "b") for op, how in {"atan2": "nonzero", "hypot"
 in_place("compare", [(op, "few", "1") for op in "eq ne lt le gt ge logical_and logical_or logical_xor".split()] + [("logical_not", "few", "")])
 in_place("bits", [(f"bitwise_{op}", "", "b") for op in ("and", "or", "xor")] + [("bitwise_not", "", "")] +
          [(f"bitwise_{op}_shift", "", "2") for op in ("left", "right")], dtype="i32", more="input b : i32[3]")
+in_place("divisors", [(op, "ints -30 30", "b") for op in ("gcd", "lcm")], dtype="i32", more="input b : i32[3]", b="values 6 -4 0")
 case("inplace_polygamma", "input x : f32[3, 7]; v = slice(x, 1, 2, 5); polygamma_(1, v)", x=POSITIVE)
 in_place("addmm", [("addmm", "", "m, n")], shape="4, 7", more="input m : f32[4, 5]; input n : f32[5, 3]")
 

@@ -422,10 +422,18 @@ bitwise_or = integers(lambda x, y, w: x | y)
 bitwise_xor = integers(lambda x, y, w: x ^ y)
 bitwise_left_shift = integers(lambda x, y, w: x << y if 0 <= y < w else 0)
 bitwise_right_shift = integers(lambda x, y, w: x >> (y if 0 <= y < w else w))
+gcd = integers(lambda x, y, w: math.gcd(x, y))
+lcm_with_sign = integers(lambda x, y, w: x // math.gcd(x, y) * y if x or y else 0)
 integer_fmod = integers(lambda x, y, w: x if y == 0 else int(math.copysign(1, x)) * (abs(x) % abs(y)))
 integer_remainder = integers(lambda x, y, w: x if y == 0 else x % y)
 integer_floor = integers(lambda x, y, w: 0 if y == 0 else x // y)
 integer_trunc = integers(lambda x, y, w: 0 if y == 0 else (abs(x) // abs(y)) * (1 if (x < 0) == (y < 0) else -1))
+
+
+def lcm(a, b):
+    """The product wraps around before its sign is taken."""
+    y = lcm_with_sign(a, b)
+    return Tensor(wrap(np.abs(y.v), y.dtype), y.dtype)
 
 
 # ---- division and remainders of floats: of the exact operands, so exact but for the last rounding

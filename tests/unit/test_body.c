@@ -253,6 +253,13 @@ static int64_t want_power(int64_t x, int64_t y) {
     return (int64_t)r;
 }
 
+/* Of magnitudes, of which one may be 2^63. */
+static int64_t want_gcd(uint64_t a, uint64_t b) {
+    for (; a && b; a > b ? (a %= b) : (b %= a)) {
+    }
+    return (int64_t)(a + b);
+}
+
 static int64_t want_integer(int op, int64_t x, int64_t y) {
     uint64_t a = (uint64_t)x, b = (uint64_t)y;
     switch (op) {
@@ -279,6 +286,7 @@ static int64_t want_integer(int op, int64_t x, int64_t y) {
     case IND_LOOP_BIT_XOR: return (int64_t)(a ^ b);
     case IND_LOOP_SHIFT_LEFT: return y < 0 || y > 63 ? 0 : (int64_t)(a << y);
     case IND_LOOP_SHIFT_RIGHT: return x < 0 ? (int64_t)~(~a >> (y < 0 || y > 63 ? 63 : y)) : (int64_t)(a >> (y < 0 || y > 63 ? 63 : y));
+    case IND_LOOP_GCD: return want_gcd(x < 0 ? 0 - a : a, y < 0 ? 0 - b : b);
     default: return x || y;
     }
 }
