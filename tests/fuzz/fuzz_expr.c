@@ -113,7 +113,7 @@ static void check_text(ind_context *ctx, ind_facts *facts, ind_expr e, uint32_t 
     ind_facts_enter(ctx, NULL);
     if (facts) again = ind_simplify(facts, again);
     if (again.id) {
-        if (facts && again.id != e.id && ctx->overflows != overflows)
+        if (facts && again.id != e.id && ind__state_of(ctx)->overflows != overflows)
             check_values(facts, e, again);
         else
             require(again.id == e.id, "reads back as another expression", text);
@@ -166,7 +166,7 @@ static void check_expression(ind_context *ctx, ind_facts *facts, const char *tex
         return;
     }
     check_text(ctx, NULL, e, 0);
-    uint32_t overflows = ctx->overflows;
+    uint32_t overflows = ind__state_of(ctx)->overflows;
     ind_expr simple = ind_simplify(facts, e);
     if (!simple.id) {
         check_refusal(ctx, text, 0);
