@@ -1574,7 +1574,7 @@ typedef struct ind_kernel_info {
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
     int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
-    ind_variant_info variant[30];
+    ind_variant_info variant[IND_MAX_VARIANTS];
 } ind_kernel_info;
 
 /* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
@@ -2624,7 +2624,7 @@ static ind_status ind__rule_extern(ind__infer *in) {
         return ind__reject(in, IND_NOT_SUPPORTED, "the bytes of workspace come from data; give what they are at most");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
-    ind_expr_bounds(in->attr[1].e, &least, &most);
+    ind__known_bounds(in->attr[1].e, &least, &most);
     if (most > INT64_MAX / 2)
         return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
     if (ind__need_results(in, num + overwritten)) return in->status;
@@ -4969,8 +4969,8 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
-    ind_expr_bounds(in->limit, NULL, &s.hi);
-    if (ind__ok(in->least)) ind_expr_bounds(in->least, &s.lo, NULL);
+    ind__known_bounds(in->limit, NULL, &s.hi);
+    if (ind__ok(in->least)) ind__known_bounds(in->least, &s.lo, NULL);
     s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
     return ind_symbol_expr(in->c, &s);
 }
@@ -5624,7 +5624,7 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
             ind_status why = ind_error_status(in->c) == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OVERFLOW;
             return ind__reject(in, why, "size of dim %d of the result cannot be computed: %s", d, ind_error(in->c));
         }
-        ind_expr_bounds(t->size[d], &lo, &hi);
+        ind__known_bounds(t->size[d], &lo, &hi);
         if (hi > 0 && total > INT64_MAX / hi) {
             char *text = ind__scratch(in);
             ind__print_type(text, sizeof in->scratch[0], t->dtype, t->size, t->rank);
@@ -15427,7 +15427,7 @@ static ind_status graph__sort_by_digit(graph__ordered *u) {
 /* The most that e can be, as far as is known. */
 static int64_t graph__at_most(ind_expr e) {
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     return hi;
 }
 
@@ -18248,7 +18248,7 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
    as there. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
-    ind_expr_bounds(s->size, &lo, &most);
+    ind__known_bounds(s->size, &lo, &most);
     if (most > GRAPH__MAX_SEARCHED) most = GRAPH__MAX_SEARCHED;
     ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
     ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
@@ -18941,7 +18941,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     ind_expr rows = l->slices.parts, two = ind_int(l->context, 2);
     int64_t most;
     ind_status status = IND_OK;
-    ind_expr_bounds(rows, NULL, &most);
+    ind__known_bounds(rows, NULL, &most);
     l->slices.key = graph__slice_part;
     for (; most > 1 && !status; most = most / 2 + most % 2) {
         status = graph__rank_rows(l, dtype, rows);
@@ -19179,7 +19179,7 @@ static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resamp
         int exponent;
         bool doubled = r->scale[s] >= 1 && frexp(r->scale[s], &exponent) == 0.5;
         ind_expr times = ind_int(l->context, doubled ? (int64_t)r->scale[s] : 1);
-        ind_expr_bounds(y, &in, &out);
+        ind__known_bounds(y, &in, &out);
         return doubled && out < 1 << 23 && ind_known_eq(ind_expr_mul(x, times), y);
     }
     if (out > 1 << 16) return false;
@@ -23561,8 +23561,6 @@ static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__
     out->vector = v->vector;
     out->index_bits = v->index_bits;
 }
-
-_Static_assert(sizeof(((ind_kernel_info *)0)->variant) / sizeof(ind_variant_info) == IND__MAX_VARIANTS, "one for each");
 
 ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info) {
     if (!module || !info) return IND_INVALID_ARGUMENT;

@@ -291,8 +291,9 @@ IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *us
    condition and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics
    alone.
 
-   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". */
-IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi); /* INT64_MIN / INT64_MAX: unbounded */
+   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". ind_expr_bounds
+   takes the symbols' own ranges alone and only reads; ind_bounds heeds facts. INT64_MIN and INT64_MAX: unbounded. */
+IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 IND_API bool ind_known_true(ind_expr condition);
 IND_API bool ind_known_eq(ind_expr a, ind_expr b);
 IND_API bool ind_known_le(ind_expr a, ind_expr b);
@@ -889,6 +890,8 @@ ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
 int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
 /* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
+/* ind_bounds under the facts in force. All code after the IR takes bounds of extents, offsets and counts from here. */
+void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
    for the evaluator. */
@@ -5907,11 +5910,13 @@ bool ind_known(ind_facts *facts, ind_expr condition) {
 
 /* ---- bounds under a set ---- */
 
+/* What is found with relations and what is found without them are remembered apart. */
 typedef struct ir__bounding {
     ind_facts *facts;
-    ir__id_map memo; /* id to 1 + position in done */
+    ir__id_map memo[2]; /* id to 1 + position in done; [1]: without relations */
     ir__range *done;
     uint32_t num_done, cap_done;
+    bool plain; /* no relations: a sum of an expression and a relation is being bounded */
 } ir__bounding;
 
 static ir__range ir__bound(ind_context *c, uint32_t id, void *user);
@@ -5926,50 +5931,69 @@ static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     return r;
 }
 
-static ir__range ir__bound(ind_context *c, uint32_t id, void *user) {
-    ir__bounding *b = (ir__bounding *)user;
-    ind_expr e = ir__expr_make(c, id);
-    ir__range stored = ir__stored_range(c, id, NULL);
+/* With the term c*k*m of e and the term d*m of the relation x >= 0, q = c/d an integer and k >= 0, the terms cancel in
+   w = e - q*k*x: for q > 0 e = w + q*k*x >= w, for q < 0 e <= w. */
+static void ir__bound_by_term(ir__bounding *b, ind_expr e, ir__term t, ind_expr x, ir__term u, ir__range *r) {
+    ir__term k;
+    int64_t least;
+    if (ind_expr_is_int(u.m, NULL) || t.c == INT64_MIN || !ir__term_divide(t, u, &k) || !ind__ok(k.m)) return;
+    ind_expr_bounds(k.m, &least, NULL);
+    ind_expr w = least < 0 ? ir__expr_none(e.context) : ind_expr_sub(e, ir__mul2(ir__term_expr(k), x));
+    if (!ind__ok(w)) return;
+    const ir__range by = ir__bound(e.context, w.id, b);
+    if (k.c > 0 && by.lo > r->lo) r->lo = by.lo;
+    if (k.c < 0 && by.hi < r->hi) r->hi = by.hi;
+}
+
+static void ir__bound_by_relation(ir__bounding *b, ind_expr e, ind_expr x, ir__range *r) {
+    for (int i = 0; i < ir__num_terms(e) && i < IND__PROOF_TERMS; i++) {
+        const ir__term t = ir__term_of(ir__term_at(e, i));
+        for (int k = 0; k < ir__num_terms(x) && k < IND__PROOF_TERMS; k++)
+            ir__bound_by_term(b, e, t, x, ir__term_of(ir__term_at(x, k)), r);
+    }
+}
+
+static void ir__bound_by_relations(ir__bounding *b, ind_expr e, ir__range *r) {
+    const ir__ids *list = &b->facts->known.relation;
+    if (b->plain) return;
+    b->plain = true;
+    for (uint32_t i = 0, tries = 0; i < list->num && tries < IND__PROOF_TRIES; i++) {
+        ind_expr x = ir__id_at(b->facts, list, i);
+        if (!(ir__node_of(x)->symbols & ir__node_of(e)->symbols)) continue;
+        ir__bound_by_relation(b, e, x, r);
+        tries++;
+    }
+    b->plain = false;
+}
+
+static ir__range ir__bound_node(ir__bounding *b, ind_expr e) {
     const ir__expr_node *n = ir__node_of(e);
-    if (n->kind == IND_EXPR_INT || !n->symbols) return stored;
-    if (n->kind == IND_EXPR_SYM) return ir__bound_symbol(b, e);
-    uint32_t known = ir__map_get(&b->memo, id);
-    if (known) return b->done[known - 1];
-    ir__range r = ir__range_node(c, (ind_expr_kind)n->kind, ir__node_args(n), (int)n->num_args, ir__bound, b);
+    const ir__range stored = ir__stored_range(e.context, e.id, NULL);
+    ir__range r = ir__range_node(e.context, (ind_expr_kind)n->kind, ir__node_args(n), (int)n->num_args, ir__bound, b);
     if (stored.lo > r.lo) r.lo = stored.lo;
     if (stored.hi < r.hi) r.hi = stored.hi;
-    ir__range *slot = IND__PUSH(c, ir__range, b->done, b->num_done, b->cap_done);
-    if (slot && ir__map_put(&b->memo, id, b->num_done)) *slot = r;
     return r;
 }
 
-/* For a relation x >= 0 that shares a monomial with e, k > 0 cancels it: e = (e - k*x) + k*x >= e - k*x, and
-   e = (e + k*x) - k*x <= e + k*x. */
-static void ir__bound_by_relation(ir__bounding *b, ind_expr e, ind_expr x, ir__range *r) {
-    for (int i = 0; i < ir__num_terms(e) && i < IND__PROOF_TERMS; i++) {
-        ir__term t = ir__term_of(ir__term_at(e, i));
-        for (int k = 0; k < ir__num_terms(x) && k < IND__PROOF_TERMS; k++) {
-            ir__term u = ir__term_of(ir__term_at(x, k));
-            if (t.m.id != u.m.id || ind_expr_is_int(t.m, NULL) || t.c == INT64_MIN || t.c % u.c) continue;
-            ind_expr rest = ind_expr_sub(e, ir__mul2(ind_int(e.context, t.c / u.c), x));
-            if (!ind__ok(rest)) continue;
-            ir__range by = ir__bound(e.context, rest.id, b);
-            if (t.c / u.c > 0 && by.lo > r->lo) r->lo = by.lo;
-            if (t.c / u.c < 0 && by.hi < r->hi) r->hi = by.hi;
-        }
-    }
+static ir__range ir__bound(ind_context *c, uint32_t id, void *user) {
+    ir__bounding *b = (ir__bounding *)user;
+    ind_expr e = ir__expr_make(c, id);
+    if (!ir__node_of(e)->symbols) return ir__stored_range(c, id, NULL);
+    ir__id_map *memo = &b->memo[b->plain];
+    uint32_t known = ir__map_get(memo, id);
+    if (known) return b->done[known - 1];
+    ir__range r = ind_expr_symbol(e) ? ir__bound_symbol(b, e) : ir__bound_node(b, e);
+    ir__bound_by_relations(b, e, &r);
+    ir__range *slot = IND__PUSH(c, ir__range, b->done, b->num_done, b->cap_done);
+    if (slot && ir__map_put(memo, id, b->num_done)) *slot = r;
+    return r;
 }
 
 static ir__range ir__bounds_under(ind_facts *f, ind_expr e) {
-    ir__bounding b = {.facts = f, .memo = {.context = e.context}};
+    ir__bounding b = {.facts = f, .memo = {{.context = e.context}, {.context = e.context}}};
     ir__range r = ir__bound(e.context, e.id, &b);
-    for (uint32_t i = 0, tries = 0; i < f->known.relation.num && tries < IND__PROOF_TRIES; i++) {
-        ind_expr x = ir__id_at(f, &f->known.relation, i);
-        if (!(ir__node_of(x)->symbols & ir__node_of(e)->symbols)) continue;
-        ir__bound_by_relation(&b, e, x, &r);
-        tries++;
-    }
-    ir__map_free(&b.memo);
+    ir__map_free(&b.memo[0]);
+    ir__map_free(&b.memo[1]);
     ind__free(e.context, b.done);
     ir__range exact = ir__range_multiples(r, ind_known_divisor(e));
     if (exact.lo <= exact.hi) r = exact;
@@ -5989,6 +6013,14 @@ void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
     }
     if (lo) *lo = r.lo;
     if (hi) *hi = r.hi;
+}
+
+void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
+    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+    if (f)
+        ind_bounds(f, e, lo, hi);
+    else
+        ind_expr_bounds(e, lo, hi);
 }
 
 /* ---- learning ---- */
@@ -6741,7 +6773,7 @@ static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) 
 
 static bool ir__never_zero(ind_expr e) {
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     return lo > 0 || hi < 0;
 }
 
@@ -6935,7 +6967,7 @@ bool ind__loops_merge(ind__loops *l, int v) {
     if (!ind__ok(m)) return ir__loops_refuse(l);
     ind_expr plain[2] = {ind_int(c, 0), m}, divided[2] = {{0}}, *value = plain;
     int64_t least;
-    ind_expr_bounds(inner, &least, NULL);
+    ind__known_bounds(inner, &least, NULL);
     for (uint32_t k = 0; k < l->num_index; k++) {
         ind_expr e = l->index[k];
         if (ir__merges_affine(e, pair[0], pair[1], inner)) continue;
@@ -7030,7 +7062,7 @@ static ind_expr ir__max_of_term(ind_expr term) {
     for (int i = 0; i < ind_expr_num_args(term); i++) {
         ind_expr factor = ind_expr_arg(term, i);
         int64_t lo;
-        ind_expr_bounds(factor, &lo, NULL);
+        ind__known_bounds(factor, &lo, NULL);
         if (ind_expr_query_kind(factor) == IND_EXPR_MAX && !ind__ok(most))
             most = factor;
         else if (lo < 0)
@@ -10208,7 +10240,7 @@ static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, 
         *e = b->index[i->index];
     else
         return false;
-    ind_expr_bounds(*e, &lo, &hi);
+    ind__known_bounds(*e, &lo, &hi);
     bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* by the cast */
     return ind__ok(*e) && kept && ir__in_range(*e, size);
 }
