@@ -3492,11 +3492,14 @@ static bool ir__lattice_step(ir__sum *s) {
 
 #define IND__MAX_LATTICE_STEPS 64 /* on one sum */
 
+/* Without memory the sum fails: it is not left in another form than it has with memory. */
 static bool ir__join_lattices(ir__sum *s) {
+    const uint32_t refusals = s->context->refusals;
     int steps = 0;
     s->context->quiet++;
     while (steps < IND__MAX_LATTICE_STEPS && s->num > 1 && ir__lattice_step(s)) steps++;
     s->context->quiet--;
+    s->failed = s->failed || s->context->refusals != refusals;
     return steps > 0;
 }
 
