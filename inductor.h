@@ -21416,6 +21416,7 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
+    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* where a buffer begins */
     return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
 }
 
