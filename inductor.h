@@ -169,9 +169,9 @@ extern "C" {
    weight); batch and instance norm do not update running statistics (_native_batch_norm_legit_functional gives new
    ones); gradients that are not asked for are empty; a NaN counts in every p-norm and distance; half_to_float of
    _softmax also takes bf16; of several NaN the indices of a max pool name the first; split, chunk and unbind need a
-   number of results that does not hang on the sizes; as_strided needs an input, a constant or a reshape of one;
+   number of results that does not hang on the sizes; as_strided takes all that is computed to lie contiguously;
    fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
-   are numbers, with prime factors up to 2048. */
+   are numbers, given or by facts, with prime factors up to 2048. */
 
 /* ----------------------------------------------------------------------------------------------- >>version */
 
@@ -489,7 +489,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(UNBIND, "unbind", "self", "dim:int=0", 0, "V")                                                                   \
     X(UNFOLD, "unfold", "self", "dimension:int size:size step:size", 1, "V")                                           \
     X(DIAGONAL, "diagonal", "self", "offset:int=0 dim1:int=0 dim2:int=1", 1, "V")                                      \
-    X(AS_STRIDED, "as_strided", "self", "size:sizes stride:sizes storage_offset:size=0", 1, "V")                       \
+    X(AS_STRIDED, "as_strided", "self", "size:sizes stride:sizes storage_offset:size=none", 1, "V")                    \
     X(FLIP, "flip", "self", "dims:ints", 1, "V")                                                                       \
     X(ROLL, "roll", "self", "shifts:sizes dims:ints=none", 1, "V")                                                     \
     X(REPEAT, "repeat", "self", "repeats:sizes", 1, "V")                                                               \
@@ -772,22 +772,22 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(COMPLEX, "complex", "real imag", "", 1, "Eo")                                                                    \
     X(POLAR, "polar", "abs angle", "", 1, "Eo")                                                                        \
     X(FFT_R2C, "_fft_r2c", "self", "dim:ints normalization:int onesided:bool", 1, "Ef")                                \
-    X(FFT_C2R, "_fft_c2r", "self", "dim:ints normalization:int last_dim_size:int", 1, "E")                             \
+    X(FFT_C2R, "_fft_c2r", "self", "dim:ints normalization:int last_dim_size:size", 1, "E")                            \
     X(FFT_C2C, "_fft_c2c", "self", "dim:ints normalization:int forward:bool", 1, "E")                                  \
-    X(FFT_FFT, "fft_fft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                       \
-    X(FFT_IFFT, "fft_ifft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
-    X(FFT_RFFT, "fft_rfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
-    X(FFT_IRFFT, "fft_irfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                   \
-    X(FFT_HFFT, "fft_hfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                     \
-    X(FFT_IHFFT, "fft_ihfft", "self", "n:int=none dim:int=-1 norm:str=none", 1, "E")                                   \
-    X(FFT_FFT2, "fft_fft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                                 \
-    X(FFT_IFFT2, "fft_ifft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
-    X(FFT_RFFT2, "fft_rfft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
-    X(FFT_IRFFT2, "fft_irfft2", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                             \
-    X(FFT_FFTN, "fft_fftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                                 \
-    X(FFT_IFFTN, "fft_ifftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
-    X(FFT_RFFTN, "fft_rfftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                               \
-    X(FFT_IRFFTN, "fft_irfftn", "self", "s:ints=none dim:ints=none norm:str=none", 1, "E")                             \
+    X(FFT_FFT, "fft_fft", "self", "n:size=none dim:int=-1 norm:str=none", 1, "E")                                      \
+    X(FFT_IFFT, "fft_ifft", "self", "n:size=none dim:int=-1 norm:str=none", 1, "E")                                    \
+    X(FFT_RFFT, "fft_rfft", "self", "n:size=none dim:int=-1 norm:str=none", 1, "E")                                    \
+    X(FFT_IRFFT, "fft_irfft", "self", "n:size=none dim:int=-1 norm:str=none", 1, "E")                                  \
+    X(FFT_HFFT, "fft_hfft", "self", "n:size=none dim:int=-1 norm:str=none", 1, "E")                                    \
+    X(FFT_IHFFT, "fft_ihfft", "self", "n:size=none dim:int=-1 norm:str=none", 1, "E")                                  \
+    X(FFT_FFT2, "fft_fft2", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                                \
+    X(FFT_IFFT2, "fft_ifft2", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                              \
+    X(FFT_RFFT2, "fft_rfft2", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                              \
+    X(FFT_IRFFT2, "fft_irfft2", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                            \
+    X(FFT_FFTN, "fft_fftn", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                                \
+    X(FFT_IFFTN, "fft_ifftn", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                              \
+    X(FFT_RFFTN, "fft_rfftn", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                              \
+    X(FFT_IRFFTN, "fft_irfftn", "self", "s:sizes=none dim:ints=none norm:str=none", 1, "E")                            \
     X(STFT, "stft", "input window?",                                                                                   \
       "n_fft:int hop_length:int=none win_length:int=none center:bool=true pad_mode:str=\"reflect\" "                   \
       "normalized:bool=false onesided:bool=true",                                                                      \
@@ -1129,7 +1129,8 @@ IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ce
 IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
 IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
 IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
-/* x must be an input or a constant, or a reshape of one: others have no layout (IND_NOT_SUPPORTED). */
+/* The elements of x's storage at these strides. What is computed lies there contiguously, row by row; a view shows the
+   storage of what it is a view of, and storage_offset counts from the beginning of that (left out: where x begins). */
 IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
                                   ind_expr storage_offset);
 IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
@@ -1163,7 +1164,8 @@ typedef struct ind_pool_desc {
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. */
+   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. Averages are of
+   floats, those of ind_avg_pool and its gradient also of i64, which are rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
@@ -1591,7 +1593,7 @@ typedef struct ind_kernel_info {
     ind_formula time_ns; /* predicted on the target: the longest of a launch, the bytes and the flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of several that share one */
     int num_variants;    /* 0: an opaque call, or in another kernel's launch, which has the time too */
-    ind_variant_info variant[30];
+    ind_variant_info variant[IND_MAX_VARIANTS];
 } ind_kernel_info;
 
 /* The kernels in the order in which they run; those that need nothing of one another may share a launch (the launches
@@ -2643,7 +2645,7 @@ static ind_status ind__rule_extern(ind__infer *in) {
         return ind__reject(in, IND_NOT_SUPPORTED, "the bytes of workspace come from data; give what they are at most");
     if (!ind_known_le(ind_int(in->c, 0), in->attr[1].e))
         return ind__reject(in, IND_OUT_OF_RANGE, "the bytes of workspace may be negative");
-    ind_expr_bounds(in->attr[1].e, &least, &most);
+    ind__known_bounds(in->attr[1].e, &least, &most);
     if (most > INT64_MAX / 2)
         return ind__reject(in, IND_OVERFLOW, "the workspace can have more bytes than 64 bits count");
     if (ind__need_results(in, num + overwritten)) return in->status;
@@ -3281,12 +3283,14 @@ static ind_status ind__rule_unsqueeze(ind__infer *in) {
 }
 
 /* Only dimensions that are 1 whatever the sizes go: a symbolic one stays. */
+/* No dims are all dims; an empty list is none, as in PyTorch. */
 static ind_status ind__rule_squeeze(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
     uint32_t mask;
     int rank = 0;
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
+    if (in->attr[0].kind != IND__ATTR_NONE && in->attr[0].count == 0) mask = 0;
     for (int d = 0; d < x->rank; d++) {
         if (!(mask >> d & 1) || !ind__is_int(x->size[d], 1)) size[rank++] = x->size[d];
     }
@@ -3657,37 +3661,19 @@ static ind_status ind__rule_diagonal(ind__infer *in) {
     return ind__diagonal_type(in, &in->result[0]);
 }
 
-/* How the elements of an operand lie in its storage is known where it is an input or constant, or a reshape of one. */
-static bool ind__is_contiguous(const ind_graph *g, uint32_t tensor) {
-    for (;;) {
-        const ind__node *n = &g->node[g->tensor[tensor].node];
-        switch (n->op) {
-        case IND_OP_INPUT:
-        case IND_OP_CONST: return true;
-        case IND_OP_VIEW:
-        case IND_OP_VIEW_AS:
-        case IND_OP_RESHAPE:
-        case IND_OP_FLATTEN:
-        case IND_OP_UNFLATTEN:
-        case IND_OP_SQUEEZE:
-        case IND_OP_UNSQUEEZE: tensor = n->operand[0]; break;
-        default: return false;
-        }
-    }
+/* The storage_offset of as_strided, whose operand is the tensor that the storage belongs to (ind__take_storage). */
+static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
+    return attr[2].kind == IND__ATTR_NONE ? ind_int(c, 0) : attr[2].e;
 }
 
+/* The operand is the owner of its storage, so its elements lie there in their order. */
 static ind_status ind__rule_as_strided(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
-    ind_expr one = ind_int(in->c, 1), last = in->attr[2].e;
+    ind_expr one = ind_int(in->c, 1), first = ind__strided_offset(in->c, in->attr), last = first;
     if (size->count != stride->count) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes and %d strides are given; they must be as many",
                            size->count, stride->count);
-    }
-    if (!ind__is_contiguous(in->g, in->operand[0])) {
-        return ind__reject(in, IND_NOT_SUPPORTED,
-                           "the strides of %s are not known: only inputs, constants and reshapes of them have a layout",
-                           ind__say_name(in, 0));
     }
     if (ind__need_sizes(in, size->list, size->count) || ind__need_sizes(in, stride->list, stride->count))
         return in->status;
@@ -3696,7 +3682,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
         empty = empty || ind__is_int(size->list[d], 0);
         last = ind_expr_add(last, ind_expr_mul(ind_expr_sub(size->list[d], one), stride->list[d]));
     }
-    bool begins = ind_known_le(ind_int(in->c, 0), in->attr[2].e);
+    bool begins = ind_known_le(ind_int(in->c, 0), first);
     ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
     if (!begins || (!empty && !ind_known_lt(last, numel))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
@@ -3970,13 +3956,20 @@ static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, con
     return NULL;
 }
 
-/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out
-   or empty. False: another count. */
+/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out.
+   False: another count. */
 static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *otherwise, ind_expr out[3]) {
-    bool given = a && a->kind != IND__ATTR_NONE && a->count > 0;
+    bool given = a && a->kind != IND__ATTR_NONE;
     if (given && a->count != 1 && a->count != rank) return false;
     for (int s = 0; s < rank; s++) out[s] = !given ? otherwise[s] : a->list[a->count == 1 ? 0 : s];
     return true;
+}
+
+/* The stride of a window; NULL: none is given, as an empty list is none for a pool, which has a ceil_mode. */
+static const ind__attr *ind__stride_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
+    const ind__attr *stride = ind__attr_named(g, op, attr, "stride");
+    const bool pool = ind__attr_named(g, op, attr, "ceil_mode") != NULL;
+    return pool && stride->count == 0 ? NULL : stride;
 }
 
 /* The windows of a pool (stride: left out, that of the kernel) or, with a given kernel, of a convolution (1). NULL, or
@@ -3992,8 +3985,7 @@ static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind
     }
     if (!kernel && !ind__spatial_list(ind__attr_named(g, op, attr, "kernel_size"), rank, one, w->kernel))
         return "kernel_size";
-    if (!ind__spatial_list(ind__attr_named(g, op, attr, "stride"), rank, kernel ? one : w->kernel, w->stride))
-        return "stride";
+    if (!ind__spatial_list(ind__stride_of(g, op, attr), rank, kernel ? one : w->kernel, w->stride)) return "stride";
     if (!ind__spatial_list(ind__attr_named(g, op, attr, "padding"), rank, zero, w->padding)) return "padding";
     return ind__spatial_list(ind__attr_named(g, op, attr, "dilation"), rank, one, w->dilation) ? NULL : "dilation";
 }
@@ -4054,6 +4046,15 @@ static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
 }
 
+/* Averages are of floats or, but for adaptive windows, of i64, rounded toward 0: as on PyTorch's CPU. */
+static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
+    if (adaptive) return ind__need_float(in, 0);
+    const ind_dtype dtype = ind__operand(in, 0)->dtype;
+    if (dtype == IND_I64 || ind_dtype_is_float(dtype)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
 static bool ind__is_max_pool(ind_graph_op op) {
     return strstr(ind__op_name(op), "max_pool") != NULL;
 }
@@ -4071,7 +4072,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
     ind__window w = {.rank = ind__spatial_rank(in->op)};
     ind_expr size[IND_MAX_RANK], two = ind_int(in->c, 2);
     if (ind__need_image(in, w.rank) || ind__check_window(in, NULL, &w)) return in->status;
-    if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_float(in, 0)) return in->status;
+    if (ind__is_max_pool(in->op) ? ind__need_number(in, 0) : ind__need_averaged(in, false)) return in->status;
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     for (int s = 0; s < w.rank; s++) {
         int d = x->rank - w.rank + s;
@@ -4116,10 +4117,11 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
     ind__window w = {.rank = 2};
     if (ind__need_image(in, 2) || ind__need_rank(in, 1, grad->rank) || ind__need_same_dtype(in, 0, 1))
         return in->status;
-    if (ind__need_float(in, 0) || (ceil && ind__check_window(in, NULL, &w))) return in->status;
+    const bool max = ind__is_max_pool(in->op);
+    if (max ? ind__need_float(in, 0) : ind__need_averaged(in, !ceil)) return in->status;
+    if (ceil && ind__check_window(in, NULL, &w)) return in->status;
     if (divisor && divisor->kind != IND__ATTR_NONE && divisor->i == 0)
         return ind__reject(in, IND_INVALID_ARGUMENT, "divisor_override is 0");
-    const bool max = ind__is_max_pool(in->op);
     if (max && (ind__need_index(in, 2) || ind__need_rank(in, 2, grad->rank))) return in->status;
     for (int d = 0; d < x->rank; d++) {
         const int s = d - (x->rank - 2);
@@ -4373,7 +4375,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
     ind__resample r;
     ind_expr size[IND_MAX_RANK], given[3], none[3] = {{0}};
     if (ind__check_resample(in, &r)) return in->status;
-    if (!ind__spatial_list(r.size, r.rank, none, given)) {
+    if (!(r.scale[0] > 0) && !ind__spatial_list(r.size, r.rank, none, given)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "the output size has %d elements; 1 or %d %s needed",
                            r.size->count, r.rank, r.rank == 1 ? "is" : "are");
     }
@@ -4988,8 +4990,8 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
-    ind_expr_bounds(in->limit, NULL, &s.hi);
-    if (ind__ok(in->least)) ind_expr_bounds(in->least, &s.lo, NULL);
+    ind__known_bounds(in->limit, NULL, &s.hi);
+    if (ind__ok(in->least)) ind__known_bounds(in->least, &s.lo, NULL);
     s.hint = hint < s.lo ? s.lo : hint > s.hi ? s.hi : hint;
     return ind_symbol_expr(in->c, &s);
 }
@@ -5643,7 +5645,7 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
             ind_status why = ind_error_status(in->c) == IND_OUT_OF_MEMORY ? IND_OUT_OF_MEMORY : IND_OVERFLOW;
             return ind__reject(in, why, "size of dim %d of the result cannot be computed: %s", d, ind_error(in->c));
         }
-        ind_expr_bounds(t->size[d], &lo, &hi);
+        ind__known_bounds(t->size[d], &lo, &hi);
         if (hi > 0 && total > INT64_MAX / hi) {
             char *text = ind__scratch(in);
             ind__print_type(text, sizeof in->scratch[0], t->dtype, t->size, t->rank);
@@ -6580,7 +6582,9 @@ static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
     const int rank = v->to.rank;
     ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
     ind__place_steps(v, step);
-    uint32_t x = ind__add_places(g, v->node.op == IND_OP_AS_STRIDED ? v->node.attr[2].e : zero, one, one, -1, rank);
+    const bool strided = v->node.op == IND_OP_AS_STRIDED;
+    ind_expr first = strided ? ind__strided_offset(g->context, v->node.attr) : zero;
+    uint32_t x = ind__add_places(g, first, one, one, -1, rank);
     for (int d = 0; x && d < rank; d++) {
         if (ind__is_int(v->to.size[d], 1) || ind__is_int(step[d], 0)) continue;
         uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
@@ -6723,8 +6727,68 @@ static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, cons
     return now;
 }
 
-ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
-                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+/* ---- as_strided names elements of a storage, whatever shows it */
+
+/* How far behind the first element of what it shows a view begins. */
+static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
+    ind_expr row[IND_MAX_RANK], zero = ind_int(g->context, 0), first, last;
+    const ind_expr *from = ind__strides_of(g->context, &v->from, row);
+    const ind_graph_op op = v->node.op;
+    ind__attr a[4];
+    if (op == IND_OP_SLICE) {
+        const int dim = ind__view_dim(v, 0);
+        ind__slice_bounds(v->from.size[dim], &v->node.attr[1], &v->node.attr[2], &first, &last);
+        return ind_expr_mul(first, from[dim]);
+    }
+    if (ind__views[op].stride == ind__stride_slice) {
+        ind__view_range(g, v, a);
+        return ind_expr_mul(a[1].e, from[a[0].i]);
+    }
+    if (ind__views[op].stride == ind__stride_select) {
+        const int dim = ind__view_dim(v, 0);
+        first = ind_int(g->context, v->k);
+        if (op == IND_OP_SELECT) first = ind__from_front(v->node.attr[1].e, v->from.size[dim]);
+        return ind_expr_mul(first, from[dim]);
+    }
+    if (op != IND_OP_DIAGONAL) return zero;
+    const int64_t offset = v->node.attr[0].i;
+    return ind_expr_mul(ind_int(g->context, offset < 0 ? -offset : offset), from[ind__view_dim(v, offset < 0 ? 1 : 2)]);
+}
+
+/* Where x begins in its storage. */
+static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
+    ind_expr offset = ind_int(g->context, 0);
+    for (; g->tensor[x].viewed; x = g->tensor[x].viewed) {
+        ind__view v = ind__view_of(g, x);
+        if (v.node.op == IND_OP_AS_STRIDED) return ind_expr_add(offset, ind__strided_offset(g->context, v.node.attr));
+        offset = ind_expr_add(offset, ind__view_offset(g, &v));
+    }
+    return offset;
+}
+
+/* The operand of as_strided becomes the tensor that its storage belongs to; where no offset is given, it is that of the
+   operand. attr: 3 of its attributes. False: the graph has the error. */
+static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
+    const uint32_t root = ind__root_of(g, *x);
+    if (g->tensor[root].unsure) {
+        ind__graph_fail(g, IND_NOT_SUPPORTED,
+                        "as_strided: whether %s shows the memory of %s or is a copy depends on the sizes; clone it",
+                        g->tensor[root].name, g->tensor[g->tensor[root].unsure].name);
+        return false;
+    }
+    if (attr[2].kind == IND__ATTR_NONE) {
+        ind_facts *before = ind__graph_enter(g);
+        ind_expr offset = ind__storage_offset(g, *x);
+        ind__graph_leave(g, before);
+        if (!ind__is_int(offset, 0)) attr[2] = ind__attr_size(offset);
+    }
+    *x = root;
+    return true;
+}
+
+static ind_tensor ind__graph_add_over(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                                      const ind__attr *attrs, uint32_t num_attrs, ind_body *body,
+                                      const char *custom_name) {
     const uint32_t *now = g && !g->status ? ind__current_operands(g, op, operands, num_operands) : operands;
     ind_tensor result = ind__add_node(g, op, now, num_operands, attrs, num_attrs, body, custom_name);
     if (!result.id || !ind__views[op].stride || g->facts_borrowed) return result;
@@ -6738,6 +6802,17 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
     }
     ind__graph_leave(g, before);
     return result;
+}
+
+ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
+    const bool strided = op == IND_OP_AS_STRIDED && num_operands == 1 && num_attrs == 3;
+    if (!strided || !g || g->status || g->facts_borrowed || !operands[0] || operands[0] >= g->num_tensors)
+        return ind__graph_add_over(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
+    ind__attr attr[3] = {attrs[0], attrs[1], attrs[2]};
+    uint32_t storage = operands[0];
+    if (!ind__take_storage(g, &storage, attr)) return ind__graph_leave_here(g), (ind_tensor){g, 0};
+    return ind__graph_add_over(g, op, &storage, 1, attr, 3, body, custom_name);
 }
 
 /* ---- sizes, inputs, outputs */
@@ -9210,13 +9285,16 @@ static int64_t ind__list_int(const ind__attr *a, int i) {
     return v;
 }
 
-static bool ind__known_size(ind__expansion *e, ind_tensor x, int dim, const char *what, int64_t *n) {
-    ind_expr size = ind_tensor_size(x, dim);
+static bool ind__known_number(ind__expansion *e, ind_expr size, const char *what, int64_t *n) {
     char text[100];
     if (ind_expr_is_int(size, n)) return true;
     ind_expr_print(size, text, sizeof text);
     ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, for what is computed hangs on it", what, text);
     return false;
+}
+
+static bool ind__known_size(ind__expansion *e, ind_tensor x, int dim, const char *what, int64_t *n) {
+    return ind__known_number(e, ind_tensor_size(x, dim), what, n);
 }
 
 static ind_tensor ind__part(ind_tensor x, int dim, int64_t from, int64_t to) {
@@ -10574,12 +10652,12 @@ static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     return true;
 }
 
-/* dims names them, none: all of them. */
+/* dims names them, NULL: all of them. Complex values may be transformed along none. */
 static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_call *f) {
     const int rank = ind_tensor_rank(e->x[0]) - (f->in_parts == 2);
     bool taken[IND_MAX_RANK] = {false};
     f->num = dims ? dims->count : rank;
-    if (rank < 1 || f->num < 1 || f->num > rank) {
+    if (f->num < (f->in_parts + f->out_parts < 4) || f->num > rank) {
         ind__refuse(e, IND_INVALID_ARGUMENT, "%d dimensions of the %d that there are", f->num, rank);
         return false;
     }
@@ -10609,13 +10687,14 @@ static void ind__expand_fft_core(ind__expansion *e) {
     }
     if (!ind__fft_operand(e, &f) || !ind__fft_dims(e, &e->a[0], &f) || !ind__fft_lengths(e, &f)) return;
     if (op == IND_OP_FFT_C2R) {
-        const int last = f.num - 1;
-        if (f.n[last] != e->a[2].i / 2 + 1) {
+        int64_t n, *in = &f.n[f.num - 1];
+        if (!ind__known_number(e, e->a[2].e, "last_dim_size", &n)) return;
+        if (*in != n / 2 + 1) {
             ind__refuse(e, IND_SHAPE_MISMATCH, "last_dim_size is %lld, which takes %lld elements; there are %lld",
-                        (long long)e->a[2].i, (long long)(e->a[2].i / 2 + 1), (long long)f.n[last]);
+                        (long long)n, (long long)(n / 2 + 1), (long long)*in);
             return;
         }
-        f.n[last] = e->a[2].i;
+        *in = n;
     }
     ind__fft_run(e, e->x[0], &f);
 }
@@ -10647,16 +10726,16 @@ static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *
     return true;
 }
 
-/* x cropped or padded with zeros to n elements of a dimension. */
+/* x cropped or padded with zeros to n elements of a dimension, whose size may be symbolic. */
 static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int dim, int64_t n) {
-    int64_t size = 0;
-    ind_expr pad[2 * IND_MAX_RANK];
-    (void)ind_expr_is_int(ind_tensor_size(x, dim), &size);
-    if (n < size) return ind__part(x, dim, 0, n);
-    if (n == size) return x;
-    int num = 2 * (ind_tensor_rank(x) - dim);
-    for (int i = 0; i < num; i++) pad[i] = ind__e(e, i == num - 1 ? n - size : 0);
-    return ind_pad(x, pad, num, IND_PAD_CONSTANT, 0);
+    ind_expr size = ind_tensor_size(x, dim), to = ind__e(e, n), pad[2 * IND_MAX_RANK];
+    const int num = 2 * (ind_tensor_rank(x) - dim);
+    for (int i = 0; i < num; i++) pad[i] = ind__e(e, 0);
+    if (ind__ok(size) && !ind_known_le(to, size)) {
+        pad[num - 1] = ind_expr_max(ind_expr_sub(to, size), pad[0]);
+        x = ind_pad(x, pad, num, IND_PAD_CONSTANT, 0);
+    }
+    return ind_expr_same(size, to) ? x : ind__part(x, dim, 0, n);
 }
 
 /* The dimensions of fft2 are the last two, those of fftn all, or the last as many as there are sizes. */
@@ -10671,36 +10750,41 @@ static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
         return ind__fft_dims(e, &own, f);
     }
     if (dims->kind != IND__ATTR_NONE) return ind__fft_dims(e, dims, f);
-    own.count = kind == '2' ? 2 : s->kind != IND__ATTR_NONE ? s->count : 0;
+    if (kind == 'n' && s->kind == IND__ATTR_NONE) return ind__fft_dims(e, NULL, f);
+    own.count = kind == '2' ? 2 : s->count;
     for (int i = 0; i < own.count && i < IND_MAX_RANK; i++) list[i] = ind__e(e, i - own.count);
-    return ind__fft_dims(e, own.count ? &own : NULL, f);
+    return ind__fft_dims(e, &own, f);
+}
+
+/* The lengths: those given (-1 in a list: none), else the operand's; of a c2r the result has 2 (m - 1) for its m. */
+static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
+    const ind__attr *s = &e->a[0];
+    if (s->kind == IND__ATTR_SIZES && s->count != f->num) {
+        ind__refuse(e, IND_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f->num);
+        return false;
+    }
+    for (int i = 0; i < f->num; i++) {
+        ind_expr n = s->kind == IND__ATTR_SIZE ? s->e : ind__e(e, -1);
+        if (s->kind == IND__ATTR_SIZES) n = s->list[i];
+        const bool given = s->kind == IND__ATTR_SIZE || !ind__is_int(n, -1);
+        if (!given) n = ind_tensor_size(e->x[0], f->dim[i]);
+        if (!ind__known_number(e, n, "the length of a transform", &f->n[i])) return false;
+        if (!given && f->out_parts == 1 && i == f->num - 1) f->n[i] = 2 * (f->n[i] - 1);
+        if (f->n[i] >= 1) continue;
+        ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f->n[i]);
+        return false;
+    }
+    return true;
 }
 
 static void ind__expand_fft(ind__expansion *e) {
     ind__fft_call f = {.num = 0};
-    const ind__attr *s = &e->a[0];
     ind__fft_named(e->name, &f);
     if (!ind__fft_norm(e, &e->a[2], &f) || !ind__fft_operand(e, &f) || !ind__fft_user_dims(e, &f)) return;
-    if (!ind__fft_lengths(e, &f)) return;
-    const bool sized = s->kind != IND__ATTR_NONE;
-    if (sized && s->kind == IND__ATTR_INTS && s->count != f.num) {
-        ind__refuse(e, IND_INVALID_ARGUMENT, "s has %d elements for %d dimensions", s->count, f.num);
-        return;
-    }
-    const int last = f.num - 1;
-    if (f.out_parts == 1) f.n[last] = 2 * (f.n[last] - 1);
+    if (!ind__fft_user_lengths(e, &f)) return;
     ind_tensor x = e->x[0];
-    for (int i = 0; i < f.num && sized; i++) {
-        int64_t n = s->kind == IND__ATTR_INT ? s->i : ind__list_int(s, i);
-        if (n != -1) f.n[i] = n;
-    }
-    for (int i = 0; i < f.num; i++) {
-        if (f.n[i] < 1) {
-            ind__refuse(e, IND_OUT_OF_RANGE, "a length of %lld; at least 1 is needed", (long long)f.n[i]);
-            return;
-        }
-        x = ind__fft_resized(e, x, f.dim[i], f.out_parts == 1 && i == last ? f.n[i] / 2 + 1 : f.n[i]);
-    }
+    for (int i = 0; i < f.num; i++)
+        x = ind__fft_resized(e, x, f.dim[i], f.out_parts == 1 && i == f.num - 1 ? f.n[i] / 2 + 1 : f.n[i]);
     ind__fft_run(e, x, &f);
 }
 
@@ -11141,7 +11225,7 @@ static void ind__expand_lp_pool(ind__expansion *e) {
     for (int s = 0; s < dims; s++) {
         for (int k = 0; k < 2; k++) {
             const ind__attr *a = &e->a[1 + k];
-            if (a->kind == IND__ATTR_NONE) continue;
+            if (a->kind == IND__ATTR_NONE || (k && a->count == 0)) continue;
             if (a->count != 1 && a->count != dims) {
                 ind__refuse(e, IND_INVALID_ARGUMENT, "kernel_size and stride have 1 or %d elements", dims);
                 return;
@@ -15647,7 +15731,7 @@ static ind_status graph__sort_by_digit(graph__ordered *u) {
 /* The most that e can be, as far as is known. */
 static int64_t graph__at_most(ind_expr e) {
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     return hi;
 }
 
@@ -16700,7 +16784,7 @@ static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results)
 
 static ind_status graph__lower_as_strided(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
-    ind_expr map[IND_MAX_RANK], at = l->node->attr[2].e;
+    ind_expr map[IND_MAX_RANK], at = ind__strided_offset(l->context, l->node->attr);
     for (int d = 0; d < l->result->rank; d++)
         at = ind_expr_add(at, ind_expr_mul(graph__lower_view_index(l, d), l->node->attr[1].list[d]));
     ind__delinearise(l->context, at, x->size, x->rank, map);
@@ -18468,7 +18552,7 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
    as there. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
-    ind_expr_bounds(s->size, &lo, &most);
+    ind__known_bounds(s->size, &lo, &most);
     if (most > GRAPH__MAX_SEARCHED) most = GRAPH__MAX_SEARCHED;
     ind_value low = ind_op_constant_int(o, 0, IND_I64), high = ind_op_index(o, s->size, IND_I64), outer = o->mask;
     ind_value one = ind_op_constant_int(o, 1, IND_I64), two = ind_op_constant_int(o, 2, IND_I64);
@@ -19161,7 +19245,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     ind_expr rows = l->slices.parts, two = ind_int(l->context, 2);
     int64_t most;
     ind_status status = IND_OK;
-    ind_expr_bounds(rows, NULL, &most);
+    ind__known_bounds(rows, NULL, &most);
     l->slices.key = graph__slice_part;
     for (; most > 1 && !status; most = most / 2 + most % 2) {
         status = graph__rank_rows(l, dtype, rows);
@@ -19399,7 +19483,7 @@ static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resamp
         int exponent;
         bool doubled = r->scale[s] >= 1 && frexp(r->scale[s], &exponent) == 0.5;
         ind_expr times = ind_int(l->context, doubled ? (int64_t)r->scale[s] : 1);
-        ind_expr_bounds(y, &in, &out);
+        ind__known_bounds(y, &in, &out);
         return doubled && out < 1 << 23 && ind_known_eq(ind_expr_mul(x, times), y);
     }
     if (out > 1 << 16) return false;
@@ -21590,6 +21674,7 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
+    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* where a buffer begins */
     return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
 }
 
@@ -23838,8 +23923,6 @@ static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__
     out->vector = v->vector;
     out->index_bits = v->index_bits;
 }
-
-_Static_assert(sizeof(((ind_kernel_info *)0)->variant) / sizeof(ind_variant_info) == IND__MAX_VARIANTS, "one for each");
 
 static ind_status ind__fill_kernel(ind_module *module, int index, ind_kernel_info *info) {
     ind_context *c = module->context;

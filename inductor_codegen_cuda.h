@@ -175,7 +175,7 @@ typedef struct ind__tuning {
     int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
 } ind__tuning;
 
-#define IND__MAX_VARIANTS 30
+#define IND_MAX_VARIANTS 30 /* of a kernel */
 
 /* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
    has no guards. A variant's text is deterministic and has no user names in it except in comments. */
@@ -2134,7 +2134,7 @@ static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciproca
 static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     if (ind_expr_is_int(size, NULL)) return size;
     int64_t lo, hi;
-    ind_expr_bounds(size, &lo, &hi);
+    ind__known_bounds(size, &lo, &hi);
     int64_t hint = ind_hint(size);
     ind_symbol s = {.kind = IND_SYMBOL_SIZE,
                     .slot = -1,
@@ -2395,10 +2395,10 @@ static uint32_t cg__r_mask(const ind__writer *w);
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     int64_t least = 1, elements = 1;
     if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
-    ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least > 0) return false;
     const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
-    ind_expr_bounds(numel, &elements, NULL);
+    ind__known_bounds(numel, &elements, NULL);
     return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
 }
 
@@ -3145,7 +3145,7 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
-    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind__known_bounds(cg__r_numel(w), &least, NULL);
     for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
         if (!cg__uses_index(w, i, indirect)) continue;
         if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
@@ -3411,7 +3411,7 @@ static ind_expr cg__upper(const ind__writer *w, ind_expr e) {
 
 static bool cg__fits(ind_expr e, int64_t limit) {
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     return lo >= -limit - 1 && hi <= limit;
 }
 
@@ -3419,7 +3419,7 @@ static bool cg__fits(ind_expr e, int64_t limit) {
 static bool cg__monotone(ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     if (lo < 0 || depth > IND__CG_MAX_DEPTH) return false;
     if (kind == IND_EXPR_INT || kind == IND_EXPR_SYM || ind__expr_is_size(e)) return true;
     if (kind != IND_EXPR_ADD && kind != IND_EXPR_MUL && kind != IND_EXPR_FLOORDIV) return false;
@@ -3481,7 +3481,7 @@ static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
 
 static int64_t cg__upper_bound(ind_expr e) {
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     return hi;
 }
 
@@ -3516,7 +3516,7 @@ static bool cg__narrow(const ind__writer *w, ind_expr points) {
 static ind_expr cg__reciprocal(ind_expr size) {
     ind_context *c = size.context;
     int64_t least;
-    ind_expr_bounds(size, &least, NULL);
+    ind__known_bounds(size, &least, NULL);
     ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
     ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
     return ind_expr_add(all, ind_int(c, 1));
@@ -3994,7 +3994,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     int64_t least;
     const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
     if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
-    ind_expr_bounds(cg__r_numel(w), &least, NULL);
+    ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->row_from) least = w->row_from;
     least -= cg__round_slack(w);
     if (ind__ok(v->fitted) && least > 0)
@@ -8616,7 +8616,7 @@ static bool cg__mm_fits(const cg__mm_problem *p, const cg__mm_config *c, int ind
 /* The cheapest config. */
 static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bits, const ind_target *t) {
     int64_t lo, hi;
-    ind_expr_bounds(p->size_k, &lo, &hi);
+    ind__known_bounds(p->size_k, &lo, &hi);
     cg__mm_config best = {.unit = MM_FMA};
     double best_cost = 0;
     for (size_t i = 0; i < MM_NUM_CONFIGS; i++) {
@@ -11522,13 +11522,16 @@ static bool cg__is_walked(const ind__variant *v) {
 typedef struct cg__variants {
     ind_plan *plan;
     const ind_kernel *kernel;
-    ind__variant variant[IND__MAX_VARIANTS];
+    ind__variant variant[IND_MAX_VARIANTS];
     int num;
     int used; /* by the one that was made last */
 } cg__variants;
 
 /* The next variant, of `num`, which whoever asks for it keeps by counting it. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
+    if (x->num >= IND_MAX_VARIANTS)
+        return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
+                         IND_MAX_VARIANTS);
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 
@@ -11570,7 +11573,7 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
 static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest) {
     ind_status status = IND_OK;
     int64_t least, most;
-    ind_expr_bounds(cg__reduced_numel(x->kernel), &least, &most);
+    ind__known_bounds(cg__reduced_numel(x->kernel), &least, &most);
     ind_plan *p = x->plan;
     p->from = 0;
     for (size_t i = 0; i < num && *rest && !status; i++) {
@@ -11595,6 +11598,12 @@ static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__va
     return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
+
+/* The most that cg__plan_variants makes: for the hinted length, each range and any length one with divided rows and one
+   without; one for each range of unaligned pointers; the last one. cg__plan_finish adds two. */
+_Static_assert(2 + 2 * IND__CG_COUNT(cg__row_ranges) + 2 + IND__CG_COUNT(cg__unaligned_ranges) + 1 + 2 <=
+                   IND_MAX_VARIANTS,
+               "IND_MAX_VARIANTS is below what a kernel with all ranges needs");
 
 /* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
    and those for sizes that vectors do not divide. If the last of these has conditions in turn, then also the way that
@@ -12431,14 +12440,14 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
     ind__variant v;
     bool able = false;
-    if (kp->num_variants >= IND__MAX_VARIANTS) return IND_OK;
+    if (kp->num_variants >= IND_MAX_VARIANTS) return IND_OK;
     h->takes = true;
     ind_status status = cg__plan_handed(p, &next, h, &able);
     if (status || !able) return status;
     status = cg__plan_finish_variant(p, part, h, &v, &able);
     if (status || !able) return status;
     if (!cg__has_guard(&v)) return cg__always_finish(p, kp, &v, &next.variant);
-    ind__variant list[IND__MAX_VARIANTS];
+    ind__variant list[IND_MAX_VARIANTS];
     memcpy(&list[1], kp->variant, (size_t)kp->num_variants * sizeof v);
     list[0] = v;
     return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
@@ -12477,8 +12486,8 @@ static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
    by itself. */
 static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
     int64_t lo, read, written;
-    ind_expr_bounds(k->bytes_read, &lo, &read);
-    ind_expr_bounds(k->bytes_written, &lo, &written);
+    ind__known_bounds(k->bytes_read, &lo, &read);
+    ind__known_bounds(k->bytes_written, &lo, &written);
     if (read <= INT64_MAX / 4 && written <= INT64_MAX / 4)
         return cg__duration(c, ind_expr_add(k->bytes_read, k->bytes_written), rate);
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));

@@ -296,8 +296,9 @@ IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *us
    condition and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics
    alone.
 
-   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". */
-IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi); /* INT64_MIN / INT64_MAX: unbounded */
+   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". ind_expr_bounds
+   takes the symbols' own ranges alone and only reads; ind_bounds heeds facts. INT64_MIN and INT64_MAX: unbounded. */
+IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 IND_API bool ind_known_true(ind_expr condition);
 IND_API bool ind_known_eq(ind_expr a, ind_expr b);
 IND_API bool ind_known_le(ind_expr a, ind_expr b);
@@ -866,6 +867,9 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
     X(DOMINATED, "dominated", "Max(a, b) = b where a <= b")                                                            \
     X(LATTICE_COMMON_TERM, "lattice-common-term", "Min(a + c, b + c) = Min(a, b) + c")                                 \
     X(LATTICE_FACTOR, "lattice-factor", "Min(g*a, g*b) = g*Min(a, b), g*Max(a, b) for g < 0")                          \
+    X(LATTICE_DIFFERENCE, "lattice-difference",                                                                        \
+      "q*a - q*Min(a, b) = q*Max(0, a - b), q*a - q*Max(a, b) = q*Min(0, a - b)")                                      \
+    X(LATTICE_PAIR, "lattice-pair", "Min(a, b) + Max(a, b) = a + b")                                                   \
     X(WHERE_NESTED, "where-nested", "Where(c, Where(c, x, y), z) = Where(c, x, z)")                                    \
     X(WHERE_LATTICE, "where-lattice", "Where(a < b, a, b) = Min(a, b)")
 
@@ -937,6 +941,8 @@ ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
 int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
 /* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
+/* ind_bounds under the facts in force. All code after the IR takes bounds of extents, offsets and counts from here. */
+void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 
 /* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
    for the evaluator. */
@@ -3625,6 +3631,152 @@ static void ir__join_all(ir__sum *s) {
     }
 }
 
+/* ---- rules of sums with Min and Max, which move with what is added to all their arguments */
+
+static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
+
+/* A term q * f of a sum with f = Min(..) or Max(..). */
+typedef struct ir__lattice_term {
+    uint32_t at; /* position in the sum */
+    ind_expr f;
+    ir__term q;
+} ir__lattice_term;
+
+#define IND__MAX_LATTICE 8 /* such terms of a sum that the rules look at */
+
+/* The first Min or Max of two arguments among the factors of term i, if there is one. */
+static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
+    const uint32_t *f;
+    uint32_t self, count = ir__factors(s->t[i].m, &f, &self);
+    for (uint32_t k = 0; k < count; k++) {
+        const ir__expr_node *n = ir__node_at(s->context->interner, f[k]);
+        if ((n->kind != IND_EXPR_MIN && n->kind != IND_EXPR_MAX) || n->num_args != 2) continue;
+        l->at = i;
+        l->f = ir__expr_make(s->context, f[k]);
+        l->q = (ir__term){s->t[i].c, ir__remove_factor(s->t[i].m, l->f), 0};
+        return ind__ok(l->q.m);
+    }
+    return false;
+}
+
+/* The sum with other coefficients for two of its terms, and e. False if that exceeds 64 bits: it stays as it is. */
+static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int64_t c_k, ind_expr e) {
+    ir__sum next = {.context = s->context};
+    if (!ind__ok(e) || !ir__sum_reserve(&next, s->num)) return false;
+    memcpy(next.t, s->t, s->num * sizeof *s->t);
+    next.num = s->num;
+    next.t[i].c = c_i;
+    next.t[k].c = c_k;
+    ir__sum_add(&next, e, 1);
+    ir__sum_normalise(&next);
+    const bool ok = !next.failed;
+    ir__sum_free(ok ? s : &next);
+    if (ok) *s = next;
+    return ok;
+}
+
+/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. As the order of
+   arguments is kept when `by` is taken from all of them, f - by is the Min (Max) of what is left of them. */
+static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to, int64_t rest, ind_expr by) {
+    ind_expr v[2] = {ind_expr_sub(ind_expr_arg(l->f, 0), by), ind_expr_sub(ind_expr_arg(l->f, 1), by)};
+    ind_expr moved = ir__mul2(ir__term_expr(l->q), ir__lattice(s->context, ind_expr_query_kind(l->f), v, 2));
+    if (!ir__sum_replace(s, to, rest, l->at, 0, moved)) return false;
+    ir__fire(s->context, IND__EXPR_RULE_LATTICE_DIFFERENCE);
+    return true;
+}
+
+/* Is the sum with `rest` in place of r, both beside q*f, the one that is kept of those that are equal? It is nearer to
+   0; of r and -r it is the one with the sign that f has if it is written with Max: so e and -e are treated alike. */
+static bool ir__lattice_better(const ir__lattice_term *l, int64_t r, int64_t rest) {
+    if (r == INT64_MIN || rest == INT64_MIN) return false;
+    const bool positive = (l->q.c > 0) == (ind_expr_query_kind(l->f) == IND_EXPR_MAX);
+    const int64_t before = r < 0 ? -r : r, after = rest < 0 ? -rest : rest;
+    return after < before || (after == before && r != rest && (rest > 0) == positive);
+}
+
+static bool ir__has_monomial(ind_expr e, ind_expr m) {
+    for (int i = 0; i < ir__num_terms(e); i++)
+        if (ir__term_of(ir__term_at(e, i)).m.id == m.id) return true;
+    return false;
+}
+
+/* The term t of one argument of f = Min(a, b): if it is taken from both, q*t goes to the term of the sum that has its
+   monomial. Integers stay where they are, as quotients and comparisons look for them in the sum. So adding something
+   and taking it away again gives the same node. */
+static bool ir__lattice_absorb(ir__sum *s, const ir__lattice_term *l, int arg, ir__term t) {
+    ir__term product;
+    int64_t rest;
+    if (ir__is_const_term(t) || ir__has_monomial(ind_expr_arg(l->f, !arg), t.m)) return false;
+    if (!ir__mul_terms(l->q, t, &product) || !ind__ok(product.m)) return false;
+    const uint32_t to = ir__sum_find(s, product.m);
+    if (to == s->num || to == l->at || __builtin_add_overflow(s->t[to].c, product.c, &rest)) return false;
+    return ir__lattice_better(l, s->t[to].c, rest) && ir__lattice_shift(s, l, to, rest, ir__term_expr(t));
+}
+
+static bool ir__lattice_absorbs(ir__sum *s, const ir__lattice_term *l) {
+    for (int arg = 0; arg < 2; arg++) {
+        ind_expr a = ind_expr_arg(l->f, arg);
+        for (int i = 0; i < ir__num_terms(a); i++)
+            if (ir__lattice_absorb(s, l, arg, ir__term_of(ir__term_at(a, i)))) return true;
+    }
+    return false;
+}
+
+/* The c for which the two arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
+static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
+    ind_expr a = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
+    for (int i = 0; i < 2; i++) {
+        ind_expr x = ind_expr_arg(g, i), y = ind_expr_arg(g, !i);
+        ind_expr c = turned ? ind_expr_add(x, a) : ind_expr_sub(x, a),
+                 d = turned ? ind_expr_add(y, b) : ind_expr_sub(y, b);
+        if (ind__ok(c) && c.id == d.id) return c;
+    }
+    return ir__expr_none(f.context);
+}
+
+/* Two terms p*u*f and q*u*g: g = f + c makes them (p + q)*u*f + q*u*c. Of a Min and a Max with arguments that are
+   turned, g = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c; with c = x + y that is Min(x, y) +
+   Max(x, y) = x + y. */
+static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__lattice_term *b) {
+    const ir__expr_node *f = ir__node_of(a->f), *g = ir__node_of(b->f);
+    const bool turned = f->kind != g->kind;
+    int64_t sum;
+    if (a->q.m.id != b->q.m.id || f->symbols != g->symbols) return false;
+    ind_expr c = ir__lattice_offset(a->f, b->f, turned);
+    ind_expr rest = ind__ok(c) ? ir__mul2(ir__term_expr(b->q), c) : c;
+    if (turned ? __builtin_sub_overflow(a->q.c, b->q.c, &sum) : __builtin_add_overflow(a->q.c, b->q.c, &sum))
+        return false;
+    if (!ir__sum_replace(s, a->at, sum, b->at, 0, rest)) return false;
+    ir__fire(s->context, IND__EXPR_RULE_LATTICE_PAIR);
+    return true;
+}
+
+/* Applies one of these rules, if one applies: pairs first, as each leaves a Min or Max less. */
+static bool ir__lattice_step(ir__sum *s) {
+    ir__lattice_term l[IND__MAX_LATTICE];
+    int num = 0;
+    for (uint32_t i = 0; i < s->num && num < IND__MAX_LATTICE; i++) num += ir__lattice_at(s, i, &l[num]);
+    for (int i = 0; i < num; i++)
+        for (int k = i + 1; k < num; k++)
+            if (ir__lattice_pair(s, &l[i], &l[k])) return true;
+    for (int i = 0; i < num; i++)
+        if (ir__lattice_absorbs(s, &l[i])) return true;
+    return false;
+}
+
+#define IND__MAX_LATTICE_STEPS 64 /* on one sum */
+
+/* Without memory the sum fails: it is not left in another form than it has with memory. */
+static bool ir__join_lattices(ir__sum *s) {
+    const uint32_t refusals = ind__refusals(s->context);
+    int steps = 0;
+    ind__state_of(s->context)->quiet++;
+    while (steps < IND__MAX_LATTICE_STEPS && s->num > 1 && ir__lattice_step(s)) steps++;
+    ind__state_of(s->context)->quiet--;
+    s->failed = s->failed || ind__refused_since(s->context, refusals);
+    return steps > 0;
+}
+
 /* Looking for the partner of a term builds expressions, whose sums are joined, too; a few levels of that find what
    there is to find, and without an end to it the work would double with every level. */
 static void ir__sum_join(ir__sum *s) {
@@ -3633,6 +3785,7 @@ static void ir__sum_join(ir__sum *s) {
     if (in->joining >= IND__MAX_JOINING) return;
     in->joining++;
     ir__join_all(s);
+    if (!s->failed && ir__join_lattices(s)) ir__join_all(s);
     in->joining--;
 }
 
@@ -4519,8 +4672,6 @@ static void ir__lattice_prune(ir__list *l, ind_expr_kind kind) {
     l->num = kept;
 }
 
-static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
-
 /* Min(a + c, b + c) = Min(a, b) + c, and for Max: adding c keeps the order. */
 static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
     ir__sum common = {.context = l->context};
@@ -4548,25 +4699,42 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
+/* Does the Min or Max stand with the other sign, as -Max(-a, -b) or -Min(-a, -b)? With a 0 it is always the Max; else
+   the one whose first term is positive: of the first terms of the arguments that which comes before the others. */
+static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
+    ir__term first = {0};
+    int64_t value;
+    bool positive = false, negative = false;
+    for (uint32_t i = 0; i < l->num; i++) {
+        if (ind_expr_is_int(l->v[i], &value) && !value) return kind == IND_EXPR_MIN;
+        int k = 0, terms = ir__num_terms(l->v[i]);
+        while (k < terms && ir__is_const_term(ir__term_of(ir__term_at(l->v[i], k)))) k++;
+        if (k == terms) continue;
+        const ir__term t = ir__term_of(ir__term_at(l->v[i], k));
+        const int order = first.c ? ir__expr_compare(t.m, first.m) : -1;
+        if (order > 0) continue;
+        positive = t.c > 0 || (positive && !order);
+        negative = t.c < 0 || (negative && !order);
+        first = t;
+    }
+    return negative && !positive;
+}
+
 /* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g keeps or turns the order.
-   Only if a multiplication goes, so that the result does not grow. */
+   g > 1 only if a multiplication goes, so that the result does not grow, or goes out of Min(0, g*a + g*b). */
 static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     int64_t g = 0;
-    uint32_t freed = 0, negative = 0, symbolic = 0;
-    for (uint32_t i = 0; i < l->num; i++) {
-        ir__sum s = {.context = l->context};
-        ir__sum_add(&s, l->v[i], 1);
-        for (uint32_t k = 0; k < s.num; k++) g = ir__gcd64(g, s.t[k].c);
-        symbolic += !ind_expr_is_int(l->v[i], NULL);
-        negative += ir__leads_negative(&s);
-        ir__sum_free(&s);
-    }
+    uint32_t freed = 0;
+    for (uint32_t i = 0; i < l->num; i++)
+        for (int k = 0; k < ir__num_terms(l->v[i]); k++) g = ir__gcd64(g, ir__term_of(ir__term_at(l->v[i], k)).c);
     for (uint32_t i = 0; i < l->num; i++) {
         ir__term t = ir__term_of(l->v[i]);
-        freed += !ir__is_const_term(t) && ind_expr_query_kind(l->v[i]) != IND_EXPR_ADD && (t.c == g || t.c == -g);
+        const bool alone = !ir__is_const_term(t) && ind_expr_query_kind(l->v[i]) != IND_EXPR_ADD;
+        freed += (alone && (t.c == g || t.c == -g)) || (!t.c && l->num == 2);
     }
-    bool turn = negative == symbolic;
-    if (!g || !freed || (g == 1 && !turn)) return ir__expr_none(l->context);
+    const bool turn = ir__lattice_turns(l, kind);
+    if (!freed) g = 1;
+    if (!g || (g == 1 && !turn)) return ir__expr_none(l->context);
     if (turn) kind = kind == IND_EXPR_MIN ? IND_EXPR_MAX : IND_EXPR_MIN;
     ind_expr part[32];
     for (uint32_t i = 0; i < l->num; i++)
@@ -5462,9 +5630,9 @@ typedef struct ir__proof {
 
 static bool ir__prove(ir__proof *p, ind_expr e, int depth);
 
-/* e + q * (value - f) for e with the term q * f: the factor f of one term is bounded by value. */
+/* e - q * f + q * value for e with the term q * f: the factor f of one term is bounded by value. */
 static ind_expr ir__exchange(ind_expr e, ind_expr q, ind_expr f, ind_expr value) {
-    return ind_expr_add(e, ir__mul2(q, ind_expr_sub(value, f)));
+    return ind_expr_add(ind_expr_sub(e, ir__mul2(q, f)), ir__mul2(q, value));
 }
 
 /* q * Min(a, b, ..) is q * a or q * b or ..: e >= 0 if it is with each of them in its place. With q <= 0 one of them is
@@ -5746,9 +5914,20 @@ bool ind_known_true(ind_expr condition) {
     return ind_known(ir__facts_in_force(condition.context), condition);
 }
 
+/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in a sum, but taken from each other they are 0. */
+static bool ir__no_difference(ind_expr a, ind_expr b) {
+    int64_t d;
+    if (ir__node_of(a)->symbols != ir__node_of(b)->symbols) return false;
+    ind__state_of(a.context)->quiet++;
+    const bool zero = ind_expr_is_int(ind_expr_sub(a, b), &d) && !d;
+    ind__state_of(a.context)->quiet--;
+    return zero;
+}
+
 bool ind_known_eq(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return false;
-    if (a.id == b.id || !ir__facts_in_force(a.context)) return a.id == b.id;
+    if (a.id == b.id) return true;
+    if (!ir__facts_in_force(a.context)) return ir__no_difference(a, b);
     return ir__known_below(a, b, 0) && ir__known_below(b, a, 0);
 }
 
@@ -6198,11 +6377,13 @@ bool ind_known(ind_facts *facts, ind_expr condition) {
 
 /* ---- bounds under a set ---- */
 
+/* What is found with relations and what is found without them are remembered apart. */
 typedef struct ir__bounding {
     ind_facts *facts;
-    ir__id_map memo; /* id to 1 + position in done */
+    ir__id_map memo[2]; /* id to 1 + position in done; [1]: without relations */
     ir__range *done;
     uint32_t num_done, cap_done;
+    bool plain; /* no relations: a sum of an expression and a relation is being bounded */
 } ir__bounding;
 
 static ir__range ir__bound(ind_context *c, uint32_t id, void *user);
@@ -6217,50 +6398,69 @@ static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     return r;
 }
 
-static ir__range ir__bound(ind_context *c, uint32_t id, void *user) {
-    ir__bounding *b = (ir__bounding *)user;
-    ind_expr e = ir__expr_make(c, id);
-    ir__range stored = ir__stored_range(c, id, NULL);
+/* With the term c*k*m of e and the term d*m of the relation x >= 0, q = c/d an integer and k >= 0, the terms cancel in
+   w = e - q*k*x: for q > 0 e = w + q*k*x >= w, for q < 0 e <= w. */
+static void ir__bound_by_term(ir__bounding *b, ind_expr e, ir__term t, ind_expr x, ir__term u, ir__range *r) {
+    ir__term k;
+    int64_t least;
+    if (ind_expr_is_int(u.m, NULL) || t.c == INT64_MIN || !ir__term_divide(t, u, &k) || !ind__ok(k.m)) return;
+    ind_expr_bounds(k.m, &least, NULL);
+    ind_expr w = least < 0 ? ir__expr_none(e.context) : ind_expr_sub(e, ir__mul2(ir__term_expr(k), x));
+    if (!ind__ok(w)) return;
+    const ir__range by = ir__bound(e.context, w.id, b);
+    if (k.c > 0 && by.lo > r->lo) r->lo = by.lo;
+    if (k.c < 0 && by.hi < r->hi) r->hi = by.hi;
+}
+
+static void ir__bound_by_relation(ir__bounding *b, ind_expr e, ind_expr x, ir__range *r) {
+    for (int i = 0; i < ir__num_terms(e) && i < IND__PROOF_TERMS; i++) {
+        const ir__term t = ir__term_of(ir__term_at(e, i));
+        for (int k = 0; k < ir__num_terms(x) && k < IND__PROOF_TERMS; k++)
+            ir__bound_by_term(b, e, t, x, ir__term_of(ir__term_at(x, k)), r);
+    }
+}
+
+static void ir__bound_by_relations(ir__bounding *b, ind_expr e, ir__range *r) {
+    const ir__ids *list = &b->facts->known.relation;
+    if (b->plain) return;
+    b->plain = true;
+    for (uint32_t i = 0, tries = 0; i < list->num && tries < IND__PROOF_TRIES; i++) {
+        ind_expr x = ir__id_at(b->facts, list, i);
+        if (!(ir__node_of(x)->symbols & ir__node_of(e)->symbols)) continue;
+        ir__bound_by_relation(b, e, x, r);
+        tries++;
+    }
+    b->plain = false;
+}
+
+static ir__range ir__bound_node(ir__bounding *b, ind_expr e) {
     const ir__expr_node *n = ir__node_of(e);
-    if (n->kind == IND_EXPR_INT || !n->symbols) return stored;
-    if (n->kind == IND_EXPR_SYM) return ir__bound_symbol(b, e);
-    uint32_t known = ir__map_get(&b->memo, id);
-    if (known) return b->done[known - 1];
-    ir__range r = ir__range_node(c, (ind_expr_kind)n->kind, ir__node_args(n), (int)n->num_args, ir__bound, b);
+    const ir__range stored = ir__stored_range(e.context, e.id, NULL);
+    ir__range r = ir__range_node(e.context, (ind_expr_kind)n->kind, ir__node_args(n), (int)n->num_args, ir__bound, b);
     if (stored.lo > r.lo) r.lo = stored.lo;
     if (stored.hi < r.hi) r.hi = stored.hi;
-    ir__range *slot = IND__PUSH(c, ir__range, b->done, b->num_done, b->cap_done);
-    if (slot && ir__map_put(&b->memo, id, b->num_done)) *slot = r;
     return r;
 }
 
-/* For a relation x >= 0 that shares a monomial with e, k > 0 cancels it: e = (e - k*x) + k*x >= e - k*x, and
-   e = (e + k*x) - k*x <= e + k*x. */
-static void ir__bound_by_relation(ir__bounding *b, ind_expr e, ind_expr x, ir__range *r) {
-    for (int i = 0; i < ir__num_terms(e) && i < IND__PROOF_TERMS; i++) {
-        ir__term t = ir__term_of(ir__term_at(e, i));
-        for (int k = 0; k < ir__num_terms(x) && k < IND__PROOF_TERMS; k++) {
-            ir__term u = ir__term_of(ir__term_at(x, k));
-            if (t.m.id != u.m.id || ind_expr_is_int(t.m, NULL) || t.c == INT64_MIN || t.c % u.c) continue;
-            ind_expr rest = ind_expr_sub(e, ir__mul2(ind_int(e.context, t.c / u.c), x));
-            if (!ind__ok(rest)) continue;
-            ir__range by = ir__bound(e.context, rest.id, b);
-            if (t.c / u.c > 0 && by.lo > r->lo) r->lo = by.lo;
-            if (t.c / u.c < 0 && by.hi < r->hi) r->hi = by.hi;
-        }
-    }
+static ir__range ir__bound(ind_context *c, uint32_t id, void *user) {
+    ir__bounding *b = (ir__bounding *)user;
+    ind_expr e = ir__expr_make(c, id);
+    if (!ir__node_of(e)->symbols) return ir__stored_range(c, id, NULL);
+    ir__id_map *memo = &b->memo[b->plain];
+    uint32_t known = ir__map_get(memo, id);
+    if (known) return b->done[known - 1];
+    ir__range r = ind_expr_symbol(e) ? ir__bound_symbol(b, e) : ir__bound_node(b, e);
+    ir__bound_by_relations(b, e, &r);
+    ir__range *slot = IND__PUSH(c, ir__range, b->done, b->num_done, b->cap_done);
+    if (slot && ir__map_put(memo, id, b->num_done)) *slot = r;
+    return r;
 }
 
 static ir__range ir__bounds_under(ind_facts *f, ind_expr e) {
-    ir__bounding b = {.facts = f, .memo = {.context = e.context}};
+    ir__bounding b = {.facts = f, .memo = {{.context = e.context}, {.context = e.context}}};
     ir__range r = ir__bound(e.context, e.id, &b);
-    for (uint32_t i = 0, tries = 0; i < f->known.relation.num && tries < IND__PROOF_TRIES; i++) {
-        ind_expr x = ir__id_at(f, &f->known.relation, i);
-        if (!(ir__node_of(x)->symbols & ir__node_of(e)->symbols)) continue;
-        ir__bound_by_relation(&b, e, x, &r);
-        tries++;
-    }
-    ir__map_free(&b.memo);
+    ir__map_free(&b.memo[0]);
+    ir__map_free(&b.memo[1]);
     ind__free(e.context, b.done);
     ir__range exact = ir__range_multiples(r, ind_known_divisor(e));
     if (exact.lo <= exact.hi) r = exact;
@@ -6280,6 +6480,14 @@ void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
     }
     if (lo) *lo = r.lo;
     if (hi) *hi = r.hi;
+}
+
+void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
+    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+    if (f)
+        ind_bounds(f, e, lo, hi);
+    else
+        ind_expr_bounds(e, lo, hi);
 }
 
 /* ---- learning ---- */
@@ -7121,7 +7329,7 @@ static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) 
 
 static bool ir__never_zero(ind_expr e) {
     int64_t lo, hi;
-    ind_expr_bounds(e, &lo, &hi);
+    ind__known_bounds(e, &lo, &hi);
     return lo > 0 || hi < 0;
 }
 
@@ -7317,7 +7525,7 @@ bool ind__loops_merge(ind__loops *l, int v) {
     if (!ind__ok(m)) return ir__loops_refuse(l);
     ind_expr plain[2] = {ind_int(c, 0), m}, divided[2] = {{0}}, *value = plain;
     int64_t least;
-    ind_expr_bounds(inner, &least, NULL);
+    ind__known_bounds(inner, &least, NULL);
     for (uint32_t k = 0; k < l->num_index; k++) {
         ind_expr e = l->index[k];
         if (ir__merges_affine(e, pair[0], pair[1], inner)) continue;
@@ -7412,7 +7620,7 @@ static ind_expr ir__max_of_term(ind_expr term) {
     for (int i = 0; i < ind_expr_num_args(term); i++) {
         ind_expr factor = ind_expr_arg(term, i);
         int64_t lo;
-        ind_expr_bounds(factor, &lo, NULL);
+        ind__known_bounds(factor, &lo, NULL);
         if (ind_expr_query_kind(factor) == IND_EXPR_MAX && !ind__ok(most))
             most = factor;
         else if (lo < 0)
@@ -7995,6 +8203,35 @@ static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) 
     return kept;
 }
 
+/* Max(-a, -b) for the form of Min(a, b): what that is negated. It is read back like every form with no expression. */
+static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
+    ind_expr e = ir__expr_make(w->context, f->id), minus = ind_expr_neg(e);
+    const ir__form *arg[8];
+    for (int i = 0; i < f->num; i++)
+        if (!(arg[i] = ir__form_of(w, ind_expr_neg(ind_expr_arg(e, i))))) return NULL;
+    ir__form *r =
+        ind__ok(minus) ? ir__form_new(w, f->op == IND_EXPR_MIN ? IND_EXPR_MAX : IND_EXPR_MIN, arg, f->num) : NULL;
+    if (r) ind_expr_bounds(minus, &r->lo, &r->hi);
+    return r;
+}
+
+/* The monomial with its first Min or Max turned and the other sign, where that saves operations; `alone`: -1 takes one,
+   as no sum is around. */
+static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
+    int k = 0;
+    while (k < m.n && m.f[k]->op != IND_EXPR_MIN && m.f[k]->op != IND_EXPR_MAX) k++;
+    if (k == m.n || !m.f[k]->id || m.f[k]->num > 8 || m.c == INT64_MIN || w->level > 1 || ir__style_is_c(w->style))
+        return m;
+    const int level = w->level;
+    const ir__form *f = ir__form_turned(w, m.f[k]);
+    w->level = level; /* the operands have chosen theirs */
+    if (!f || f->ops + (alone && m.c == 1) >= m.f[k]->ops + (alone && m.c == -1)) return m;
+    const ir__form **factor = (const ir__form **)ind__arena_copy(&w->arena, m.f, (size_t)m.n * sizeof *factor);
+    if (!factor) return m;
+    factor[k] = f;
+    return (ir__mono){.c = -m.c, .f = factor, .n = m.n};
+}
+
 /* c * f[0] * f[1] * .. */
 static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *m) {
     const ir__form **arg = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)m->n + 1) * sizeof *arg);
@@ -8009,6 +8246,7 @@ static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *
 
 /* Without the sign, which goes to *minus; the least integer has none to take. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
+    m = ir__mono_turned(w, m, false);
     *minus = m.c < 0 && m.c != INT64_MIN;
     if (*minus) m.c = -m.c;
     return m.n ? ir__form_times(w, m.c, &m) : ir__form_int(w, m.c);
@@ -8021,6 +8259,7 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
 /* A monomial alone: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     if (!m.n) return ir__form_int(w, m.c);
+    m = ir__mono_turned(w, m, true);
     const ir__form *f = ir__form_times(w, m.c == -1 ? 1 : m.c, &m);
     return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
@@ -8989,6 +9228,13 @@ static bool ir__form_cheaper(const ir__form *f, const ir__form *than) {
     return f && ir__cheaper((ir__cost){f->ops, f->chars}, (ir__cost){than->ops, than->chars});
 }
 
+static bool ir__has_lattice(const ir__poly *p) {
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->t[i].n; k++)
+            if (p->t[i].f[k]->op == IND_EXPR_MIN || p->t[i].f[k]->op == IND_EXPR_MAX) return true;
+    return false;
+}
+
 /* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
    second try finds out which. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
@@ -8996,7 +9242,7 @@ static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     if (!ir__poly_of(w, e, &p)) return NULL;
     const ir__form *plain = ir__form_at_level(w, &p, 2), *best = plain;
     bool fixed = ind_expr_num_args(e) > IR__MAX_FORM_TERMS || w->style->stored, careful = w->careful;
-    int first = p.n > 1 ? 1 : 0, last = ir__has_rounding(&p) ? 0 : 1;
+    int first = p.n > 1 || ir__has_lattice(&p) ? 1 : 0, last = ir__has_rounding(&p) ? 0 : 1;
     for (int level = first; plain && level >= last && !fixed; level--) {
         const ir__form *f = ir__form_at_level(w, &p, level);
         if (!ir__form_cheaper(f, best)) continue;
@@ -10615,7 +10861,7 @@ static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, 
         *e = b->index[i->index];
     else
         return false;
-    ind_expr_bounds(*e, &lo, &hi);
+    ind__known_bounds(*e, &lo, &hi);
     bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* by the cast */
     return ind__ok(*e) && kept && ir__in_range(*e, size);
 }

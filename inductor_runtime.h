@@ -5619,7 +5619,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     if (!p || p->num_kernels != m->executable->num_steps)
         return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
     m->desc.stats.num_kernels = (int)p->num_launches;
-    size_t most = (size_t)p->num_kernels * IND__MAX_VARIANTS;
+    size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
     ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
     const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
     uint32_t *of = (uint32_t *)ind__alloc(c, most * sizeof *of);

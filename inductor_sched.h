@@ -873,7 +873,7 @@ static bool sched__short_rows(const sched__splitter *s, const ind_body *whole) {
     int64_t most;
     for (int v = 0; v < whole->rank; v++) size[v] = sched__extent(whole->var[v]);
     ind_expr columns = ind_expr_product(whole->context, size, whole->rank);
-    ind_expr_bounds(columns, NULL, &most);
+    ind__known_bounds(columns, NULL, &most);
     return most <= s->policy.mix_columns && sched__hint(columns) * 8 >= most;
 }
 
@@ -1296,7 +1296,7 @@ static bool sched__unread_loop(const sched__fuser *f, uint32_t l) {
 static bool sched__sorts_long(const ind_body *body) {
     int64_t least, most;
     if (!ind__body_sort(body)) return false;
-    ind_expr_bounds(sched__extent(body->var[body->rank]), &least, &most);
+    ind__known_bounds(sched__extent(body->var[body->rank]), &least, &most);
     return most > IND__SORT_ROW;
 }
 

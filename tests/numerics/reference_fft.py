@@ -106,12 +106,13 @@ def transform(kind, inverse):
 
     def op(x, s=None, dim=None, norm=None, default=None):
         rank = x.v.ndim - (kind != "r")
-        dims = dim if dim is not None else default if default else list(range(rank - len(s), rank)) if s else list(range(rank))
+        dims = dim if dim is not None else default if default else list(range(rank - len(s), rank)) if s is not None else list(range(rank))
         dims = [d % rank for d in dims]
         last = len(dims) - 1
-        sizes = list(s) if s else [x.v.shape[d] for d in dims]
-        if kind == "h" and not s:
-            sizes[last] = 2 * (sizes[last] - 1)
+        own = [x.v.shape[d] for d in dims]
+        if kind == "h":
+            own[last] = 2 * (own[last] - 1)
+        sizes = [given if given != -1 else n for given, n in zip(s, own)] if s is not None else own
         for i, d in enumerate(dims):
             x = resized(x, d, sizes[i] // 2 + 1 if kind == "h" and i == last else sizes[i])
         if kind == "r":

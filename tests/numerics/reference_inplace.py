@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from reference import Tensor, cast
+from reference_views import as_strided
 
 VIEWS = {"alias", "view", "reshape", "view_as", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "movedim", "expand", "expand_as",
          "broadcast_to", "broadcast_tensors", "meshgrid", "slice", "narrow", "select", "split", "split_with_sizes", "chunk", "unbind", "diagonal", "unfold",
@@ -32,6 +33,9 @@ class Memories:
             if results:
                 self.tensors[results], self.at[results] = self.tensors[names[0]], self.at[names[0]]
             return
+        if op == "as_strided":
+            self.strided(results, line, names[0])
+            return
         self.run(line, self.tensors)
         if op in VIEWS:
             self.view(results.split(", "), line, names)
@@ -42,6 +46,17 @@ class Memories:
         for k, name in enumerate(results):
             of = names[k] if line.split(" = ")[1].startswith(("broadcast_tensors", "meshgrid")) else names[0]
             self.at[name] = (self.at[of][0], places[name].v)
+
+    def strided(self, result, line, name):
+        """The places are counted in the memory, whatever shows it; by default from where the operand begins."""
+        memory, places = self.at[name]
+        begin = int(places.flat[0]) if places.size else 0
+        counted = lambda x, size, stride, storage_offset=None: as_strided(x, size, stride, begin if storage_offset is None else storage_offset)
+        owner = self.tensors[memory]
+        values, at = ({**self.tensors, name: x, "as_strided": counted} for x in (owner, Tensor(np.arange(owner.v.size), "i64")))
+        self.run(line, values)
+        self.run(line, at)
+        self.tensors[result], self.at[result] = values[result], (memory, at[result].v)
 
     def write(self, call, name):
         memory, places = self.at[name]

@@ -192,15 +192,17 @@ def spread_back(grad, x, parts):
     wide = Tensor(np.zeros(x.v.shape), compute_type(x.dtype))
     places = [p for p, _, _ in parts]
     r = joined(wide, places, Tensor(np.array([v for _, v, _ in parts]), wide.dtype, np.array([e for _, _, e in parts])), "sum")[0]
-    return made(r.v, x.dtype, r.e)
+    return made(r.v, x.dtype, r.e) if is_float(x.dtype) else Tensor(r.v, x.dtype)
 
 
 def averages_back(grad, x, windows, sizes, count):
-    u, parts = ROUNDOFF[compute_type(x.dtype)], []
+    whole, parts = not is_float(x.dtype), []
+    u = 0 if whole else ROUNDOFF[compute_type(x.dtype)]
     for at in np.ndindex(grad.v.shape):
         inside = [p for p in ((i, j) for i in windows[0][at[-2]] for j in windows[1][at[-1]]) if 0 <= p[0] < sizes[0] and 0 <= p[1] < sizes[1]]
         n = count(at[-2:], len(inside))
-        parts += [(at[:-2] + p, grad.v[at] / n, grad.e[at] / abs(n) + u * abs(grad.v[at] / n)) for p in inside]
+        part = views.truncated(grad.v[at], n) if whole else grad.v[at] / n
+        parts += [(at[:-2] + p, part, grad.e[at] / abs(n) + u * abs(part)) for p in inside]
     return spread_back(grad, x, parts)
 
 

@@ -285,7 +285,7 @@ def spread(lead, out, records):
 
 def plain_windows(shape, n, kernel_size, stride, padding, dilation, ceil_mode):
     k = as_list(kernel_size, n, None)
-    s, p, d = as_list(stride, n, k), as_list(padding, n, [0]), as_list(dilation, n, [1])
+    s, p, d = as_list(stride or None, n, k), as_list(padding, n, [0]), as_list(dilation, n, [1])
     sizes = shape[len(shape) - n :]
     out = [pooled_size(*six, ceil_mode) for six in zip(sizes, k, s, p, d)]
     return k, s, p, [[[i * s[a] - p[a] + j * d[a] for j in range(k[a])] for i in range(out[a])] for a in range(n)], out, sizes
@@ -311,18 +311,26 @@ def max_over(x, windows, out, sizes):
     return Tensor(v, x.dtype, e), Tensor(at, "i64")
 
 
+def truncated(total, n):
+    """A quotient of whole numbers, rounded toward 0; 0 of none."""
+    return 0 if n == 0 else abs(int(total)) // abs(n) * (1 if (total < 0) == (n < 0) else -1)
+
+
 def mean_over(x, windows, out, sizes, count):
-    u = ROUNDOFF[compute_type(x.dtype)]
+    whole = not is_float(x.dtype)
+    u = 0 if whole else ROUNDOFF[compute_type(x.dtype)]
 
     def one(plane, at, places):
         inside = [where for q in places for where in [tuple(w[i][j] for w, i, j in zip(windows, at, q))] if all(0 <= i < n for i, n in zip(where, sizes))]
         total, size = sum(plane[0][w] for w in inside), sum(abs(plane[0][w]) for w in inside)
         n = count(at, len(inside))
+        if whole:
+            return truncated(total, n), 0, 0
         return total / n, (sum(plane[1][w] for w in inside) + (4 * len(inside) ** 0.5 + 1) * u * size) / abs(n), 0
 
     lead, records = over_windows(x, out, windows, one)
     v, e, _ = spread(lead, out, records)
-    return made(v, x.dtype, e)
+    return Tensor(v, x.dtype) if whole else made(v, x.dtype, e)
 
 
 def max_pools(n, indices):

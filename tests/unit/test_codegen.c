@@ -647,6 +647,25 @@ static void test_printing(void) {
     ind_context_destroy(c);
 }
 
+/* A kernel with all its variants made refuses one more: nothing is written past the list. */
+static void test_most_variants(void) {
+    ind_context *c;
+    stages s;
+    if (ind_context_create(NULL, &c)) return;
+    CHECK(!make_plan(&s, c, &cases[0], "sm_90a"), "%s", ind_error(c));
+    cg__variants *x = s.plan ? calloc(1, sizeof *x) : NULL;
+    if (x) {
+        *x = (cg__variants){.plan = s.plan, .kernel = s.plan->kernel[0].kernel, .num = IND_MAX_VARIANTS - 1};
+        CHECK(!cg__next_variant(x, IND__ASSUME_NOTHING), "the last variant: %s", ind_error(c));
+        x->num++;
+        CHECK(cg__next_variant(x, IND__ASSUME_NOTHING) == IND_LIMIT, "one more variant than the list holds");
+        CHECK(strstr(ind_error(c), "more than 30 variants"), "%s", ind_error(c));
+    }
+    free(x);
+    free_stages(&s);
+    ind_context_destroy(c);
+}
+
 static void test_targets(void) {
     ind_context *c;
     if (ind_context_create(NULL, &c)) return;
@@ -780,6 +799,7 @@ int main(int argc, char **argv) {
     nvrtc compiler = {0};
     if (!open_nvrtc(&compiler)) printf("no NVRTC found: the sources are not compiled\n");
     test_targets();
+    test_most_variants();
     test_printing();
     for (size_t i = 0; i < NUM_CASES; i++)
         for (size_t a = 0; a < NUM_ARCHS; a++) test_case_on(&cases[i], &compiler, a);

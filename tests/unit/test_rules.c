@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
 static ind_context *ctx;
 
 /* The symbols of the examples: plain ranges, and loop indices with the extents s and 100. */
@@ -115,6 +117,26 @@ static const struct {
     {"lattice-common-term", "Min(x + n, y + n)", "n + Min(x, y)"},
     {"lattice-factor", "Max(4*x, 4*y)", "4*Max(x, y)"},
     {"lattice-factor", "Min(-x, -y)", "-Max(x, y)"},
+    {"lattice-factor", "Min(0, x - y)", "-Max(0, y - x)"},
+    {"lattice-factor", "Max(0, 6*x - 4*y)", "2*Max(0, 3*x - 2*y)"},
+    {"lattice-factor", "Min(y - x, -n)", "-Max(n, x - y)"},
+    {"lattice-factor", "-Min(2, 2*t - s)", "Max(-2, s - 2*t)"},
+    {"lattice-difference", "x - Min(x, y)", "Max(0, x - y)"},
+    {"lattice-difference", "x - Max(x, y)", "Min(0, x - y)"},
+    {"lattice-difference", "y - Min(x, y)", "Max(0, y - x)"},
+    {"lattice-difference", "s - Min(2, s)", "Max(0, s - 2)"},
+    {"lattice-difference", "3*x - 3*Min(x, y) + n", "n + 3*Max(0, x - y)"},
+    {"lattice-difference", "s*x - s*Max(x, y) - t", "s*Min(0, x - y) - t"},
+    {"lattice-difference", "x + n - Min(x + n, y)", "Max(0, x + n - y)"},
+    {"lattice-difference", "x - Min(x + n, y)", "-Min(n, y - x)"},
+    {"lattice-difference", "2*Max(x, y) - x", "x + 2*Max(0, y - x)"},
+    {"lattice-difference", "2*x - Min(x, y)", "x + Max(0, x - y)"},
+    {"lattice-difference", "5*x - 3*Max(x, y)", "2*x + 3*Min(0, x - y)"},
+    {"lattice-pair", "Min(x, y) + Max(x, y)", "x + y"},
+    {"lattice-pair", "Min(2, s) + Max(0, s - 2)", "s"},
+    {"lattice-pair", "5 - Min(5, s) - Max(0, 5 - s)", "0"},
+    {"lattice-pair", "t*Max(x + s, y) - t*Max(x, y - s)", "s*t"},
+    {"lattice-pair", "5*Max(x, y) + 3*Min(x, y)", "2*Max(x, y) + 3*x + 3*y"},
     {"where-nested", "Where(x < y, Where(x < y, n, s), t)", "Where(x < y, n, t)"},
     {"where-lattice", "Where(x < y, x, y)", "Min(x, y)"},
     {"where-lattice", "Where(x <= y, y, x)", "Max(x, y)"},
@@ -251,8 +273,33 @@ static void every_rule(void) {
     CHECK(!ind__expr_rule_name(-1, NULL) && !ind__expr_rule_name(IND__NUM_EXPR_RULES, NULL), "there is no such rule");
 }
 
+/* Sums with a Min or Max: adding something and taking it away gives the same node, as does negating twice. */
+static void undone(void) {
+    static const char *const argument[] = {"x", "y", "n + 2", "5", "0", "x - y", "2*x", "s - 1"};
+    static const char *const rest[] = {"0", "x", "-y", "3", "n + 1", "2*x - s"};
+    static const char *const more[] = {"x", "-x", "y - x", "2*x", "-n - 2", "4", "Max(2, x)", "s*t"};
+    const int num = COUNT(argument) * COUNT(argument) * COUNT(rest);
+    for (int k = 0; k < num * 6; k++) {
+        ind_expr a = parse(argument[k % 8]), b = parse(argument[k / 8 % 8]), r = parse(rest[k / 64 % 6]);
+        ind_expr q = ind_int(ctx, k / num / 2 ? k / num / 2 : -1),
+                 f = k / num % 2 ? ind_expr_min(a, b) : ind_expr_max(a, b);
+        ind_expr e = ind_expr_add(ind_expr_mul(q, f), r);
+        char text[100];
+        ind_expr_print(e, text, sizeof text);
+        CHECK(ind_expr_same(ind_expr_neg(ind_expr_neg(e)), e), "-(-(%s))", text);
+        for (size_t i = 0; i < COUNT(more); i++) {
+            ind_expr m = parse(more[i]);
+            CHECK(ind_expr_same(ind_expr_sub(ind_expr_add(e, m), m), e), "%s + %s - that", text, more[i]);
+        }
+    }
+}
+
 int main(void) {
     every_rule();
+    if (ind_context_create(NULL, &ctx)) return 1;
+    declare();
+    undone();
+    ind_context_destroy(ctx);
     examples();
     return check_summary();
 }

@@ -29,7 +29,10 @@ static const char head[] = "graph t {\n"
                            "  input w5 : f32[6, 4, 1, 1, 1, 1]\n"
                            "  input grid : f32[B, 3, 3, 2]\n"
                            "  input grid3 : f32[B, 3, 3, 3]\n"
-                           "  input cols : f32[2, 36, 12]\n";
+                           "  input cols : f32[2, 36, 12]\n"
+                           "  input longs : i64[1, 2, 3]\n"
+                           "  computed = neg(m)\n"
+                           "  column = select(computed, 1, 1)\n";
 
 /* A call and the types of its results, or ! and what the message says. */
 static const struct {
@@ -93,6 +96,9 @@ static const struct {
     {"as_strided(m, [2], [1], -1)", "!not known to lie within m"},
     {"as_strided(m, [2], [1, 1])", "!1 sizes and 2 strides"},
     {"as_strided(m, [2], [-1], 4)", "!may be negative"},
+    {"as_strided(computed, [6, 4], [4, 1])", "f32[6, 4]"},
+    {"as_strided(column, [4], [6])", "f32[4]"}, /* from element 1 on */
+    {"as_strided(column, [4], [6], 6)", "!elements up to 24 are not known to lie within computed"},
     {"flip(m, [0, -2])", "!dim 0 is given twice"},
     {"flip(m, [2])", "!dim 2 does not exist"},
     {"roll(x, [1, S//2], [0, 1])", "f32[B, S]"},
@@ -157,7 +163,13 @@ static const struct {
     {"max_pool2d(img, 2, 2, -1)", "!padding -1 may be negative"},
     {"max_pool2d(img, 3, dilation=[1, 5])", "!not known to hold a window"},
     {"max_pool2d(n4, 2)", "!dim 2 of n4 (f32[2, 4, N, 8]) is not known to hold a window"},
-    {"avg_pool2d(ints, 2)", "!a floating-point type is needed"},
+    {"avg_pool2d(ints, 2)", "!averages are of f16, bf16, f32, f64 and i64"},
+    {"avg_pool2d(longs, 2)", "i64[1, 1, 1]"},
+    {"adaptive_avg_pool2d(longs, 1)", "!a floating-point type is needed"},
+    {"avg_pool2d(img, 2, [])", "f32[B, 4, S // 2, 5]"},
+    {"avg_pool2d(img, [])", "!kernel_size has the wrong number of elements"},
+    {"avg_pool2d(img, 2, 2, [])", "!padding has the wrong number of elements"},
+    {"conv2d(img, w, stride=[])", "!stride has the wrong number of elements"},
     {"avg_pool2d(img, 2, divisor_override=0)", "!divisor_override is 0"},
     {"avg_pool1d(m, 2, ceil_mode=true)", "f32[6, 2]"},
     {"adaptive_avg_pool2d(img, [3, B])", "f32[B, 4, 3, B]"},
