@@ -2589,7 +2589,7 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
     if (!ind__is_opaque_type(size, (int)rank))
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
-    ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
+    ind__set_result(in, (int)k, (ind_dtype)dtype, size, (int)rank);
     *at += 2 + (int)rank;
     return IND_OK;
 }
@@ -2602,7 +2602,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
         for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
         if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
         const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
-        ind__set_result(in, first + (uint32_t)k, t->dtype, t->size, t->rank);
+        ind__set_result(in, (int)first + k, t->dtype, t->size, t->rank);
     }
     return IND_OK;
 }
@@ -5113,7 +5113,9 @@ static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
         return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
                            bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
-    return bound == given ? (*length = given->e, IND_OK) : ind__data_length(in, most->e, 0, length);
+    if (bound == most) return ind__data_length(in, most->e, 0, length);
+    *length = given->e;
+    return IND_OK;
 }
 
 static ind_status ind__rule_repeat_interleave(ind__infer *in) {
@@ -9213,11 +9215,11 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
         return;
     }
     if (t > 0) {
-        ind_tensor near = ind_mul(ind__times(e, d, 0.5), d), far = ind_sub(d, ind_scalar(e->g, 0.5 * t));
-        if (!huber) near = ind_div(near, ind_scalar(e->g, t));
-        if (huber) far = ind_mul(far, ind_scalar(e->g, t));
+        ind_tensor quadratic = ind_mul(ind__times(e, d, 0.5), d), linear = ind_sub(d, ind_scalar(e->g, 0.5 * t));
+        if (!huber) quadratic = ind_div(quadratic, ind_scalar(e->g, t));
+        if (huber) linear = ind_mul(linear, ind_scalar(e->g, t));
         ind_tensor inside = huber ? ind_le(d, ind_scalar(e->g, t)) : ind_lt(d, ind_scalar(e->g, t));
-        d = ind_where(inside, near, far);
+        d = ind_where(inside, quadratic, linear);
     }
     if (huber) {
         if (!ind__need_float_of(e, 0)) return;
@@ -9333,10 +9335,10 @@ static void ind__expand_pairwise_distance(ind__expansion *e) {
 static void ind__expand_triplet_margin_loss(ind__expansion *e) {
     const double p = e->a[1].f, eps = e->a[2].f;
     if (!ind__need_rank_as(e, 1, 0) || !ind__need_rank_as(e, 2, 0)) return;
-    ind_tensor near = ind__distance(e, e->x[0], e->x[1], p, eps, false);
-    ind_tensor far = ind__distance(e, e->x[0], e->x[2], p, eps, false);
-    if (e->a[3].i) far = ind_minimum(far, ind__distance(e, e->x[1], e->x[2], p, eps, false));
-    ind_tensor loss = ind__plus(e, ind_sub(near, far), e->a[0].f);
+    ind_tensor to_positive = ind__distance(e, e->x[0], e->x[1], p, eps, false);
+    ind_tensor to_negative = ind__distance(e, e->x[0], e->x[2], p, eps, false);
+    if (e->a[3].i) to_negative = ind_minimum(to_negative, ind__distance(e, e->x[1], e->x[2], p, eps, false));
+    ind_tensor loss = ind__plus(e, ind_sub(to_positive, to_negative), e->a[0].f);
     e->y = ind__reduced_loss(e, 4, ind_maximum(loss, ind__num(e, 0)));
 }
 
@@ -11202,9 +11204,9 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
-        ind_tensor near = k < 2 ? t : back;
-        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, near, 1), a, -5 * a, 8 * a, -4 * a)
-                                        : ind__cubic(e, near, a + 2, -(a + 3), 0, 1);
+        ind_tensor distance = k < 2 ? t : back;
+        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, distance, 1), a, -5 * a, 8 * a, -4 * a)
+                                        : ind__cubic(e, distance, a + 2, -(a + 3), 0, 1);
         ind_tensor at = ind__plus(e, ind_cast(first, IND_I64), k - 1);
         at = ind_minimum(ind_maximum(at, ind__num(e, 0)), ind__size_number(e, ind_expr_sub(in, one), IND_I64));
         for (int d = dim; d < ind_tensor_rank(x) - 1; d++) w = ind_unsqueeze(w, -1);
@@ -11232,14 +11234,14 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
 }
 
 /* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
-static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor far, bool cubic) {
+static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, bool cubic) {
     const double a = -0.5;
     ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
-    far = ind_abs(far);
-    if (!cubic) return ind_relu(ind_sub(one, far));
-    ind_tensor outer = ind__cubic(e, far, a, -5 * a, 8 * a, -4 * a);
-    outer = ind_where(ind_lt(far, ind__num(e, 2)), outer, zero);
-    return ind_where(ind_lt(far, one), ind__cubic(e, far, a + 2, -(a + 3), 0, 1), outer);
+    distance = ind_abs(distance);
+    if (!cubic) return ind_relu(ind_sub(one, distance));
+    ind_tensor outer = ind__cubic(e, distance, a, -5 * a, 8 * a, -4 * a);
+    outer = ind_where(ind_lt(distance, ind__num(e, 2)), outer, zero);
+    return ind_where(ind_lt(distance, one), ind__cubic(e, distance, a + 2, -(a + 3), 0, 1), outer);
 }
 
 /* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
@@ -11272,10 +11274,10 @@ static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind
     ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
     first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
     ind__aa_met met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
-    ind_tensor far = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
+    ind_tensor distance = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
     met.inside = ind_lt(met.at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
     met.inside = ind_logical_and(met.inside, ind_le(met.at, last));
-    met.weight = ind_where(met.inside, ind__aa_filter(e, ind_div(far, wide), cubic), ind_scalar(e->g, 0));
+    met.weight = ind_where(met.inside, ind__aa_filter(e, ind_div(distance, wide), cubic), ind_scalar(e->g, 0));
     met.weight = ind_div(met.weight, ind__sum_last(met.weight, 1, true));
     met.at = ind_minimum(met.at, last);
     return met;
@@ -14662,7 +14664,7 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     double n = (double)l->node->attr[0].i;
     if (n == 0) return ind_op_digamma(o, x);
-    double factor = fmod(n, 2) ? tgamma(n + 1) : -tgamma(n + 1);
+    double factor = fmod(n, 2) != 0 ? tgamma(n + 1) : -tgamma(n + 1);
     return ind_op_mul(o, graph__lower_float(o, l, factor), ind_op_zeta(o, graph__lower_float(o, l, n + 1), x));
 }
 
@@ -15768,8 +15770,8 @@ static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, con
     u.points = ind_expr_product(l->context, size, rank - u.whole);
     u.places = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
-    bool small = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
-    u.number = small ? IND_I32 : IND_I64;
+    bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
+    u.number = fits ? IND_I32 : IND_I64;
     u.in_place = l->into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.checked = true;
@@ -16669,8 +16671,8 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
     ind_expr octant = ind_expr_min(quarter, ind_expr_sub(ind_int(c, n), quarter));
     ind_value x =
         ind_op_mul(o, ind_op_index(o, octant, l->compute), ind_op_constant(o, pi / (2 * (double)n), l->compute));
-    ind_value near = ind_op_index(o, ind_expr_eq(octant, quarter), IND_BOOL);
-    ind_value v = ind_op_where(o, near, ind_op_cos(o, x), ind_op_sin(o, x));
+    ind_value use_cosine = ind_op_index(o, ind_expr_eq(octant, quarter), IND_BOOL);
+    ind_value v = ind_op_where(o, use_cosine, ind_op_cos(o, x), ind_op_sin(o, x));
     v = ind_op_where(o, ind_op_index(o, ind_expr_lt(ind_int(c, n), half), IND_BOOL), ind_op_neg(o, v), v);
     ind_value scale = ind_op_constant(o, a[7].f, l->compute);
     if (a[6].i) {
@@ -19315,9 +19317,9 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
         x = ind_op_maximum(o, x, ind_op_constant(o, 0, l->compute));
         x = ind_op_minimum(o, x, ind_op_index(o, last, l->compute));
     }
-    ind_value far = ind_op_constant(o, 2147483646.0, l->compute);
-    ind_value near = ind_op_lt(o, ind_op_abs(o, x), far);
-    return ind_op_where(o, near, x, ind_op_constant(o, -100, l->compute));
+    ind_value limit = ind_op_constant(o, 2147483646.0, l->compute);
+    ind_value inside = ind_op_lt(o, ind_op_abs(o, x), limit);
+    return ind_op_where(o, inside, x, ind_op_constant(o, -100, l->compute));
 }
 
 /* The image's element at a place in each dimension, 0 outside of it. */
@@ -19364,14 +19366,14 @@ static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, doubl
 static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
                               ind_expr size) {
     const double a = -0.75;
-    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), near = ind_op_sub(o, x, first);
-    ind_value back = ind_op_sub(o, unit, near);
+    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), after = ind_op_sub(o, x, first);
+    ind_value back = ind_op_sub(o, unit, after);
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
-        ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), far = k < 2 ? near : back;
+        ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
         t->place[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
-                              ? graph__cubic(o, ind_op_add(o, far, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
-                              : graph__cubic(o, far, a + 2, -(a + 3), 0, 1, l->compute);
+                              ? graph__cubic(o, ind_op_add(o, distance, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
+                              : graph__cubic(o, distance, a + 2, -(a + 3), 0, 1, l->compute);
     }
 }
 
@@ -23860,7 +23862,7 @@ static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
 
 static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
-    bool low = __builtin_add_overflow(a.lo, b.lo, &r.lo), high = __builtin_add_overflow(a.hi, b.hi, &r.hi);
+    bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
     s->never |= (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large; even the largest too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
@@ -23904,7 +23906,7 @@ static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
 
 static bool ind__mul_ends(int64_t a, int64_t b, int64_t *out, bool *above) {
     *above = (a < 0) == (b < 0);
-    return __builtin_mul_overflow(a, b, out);
+    return ind__mul_overflow(a, b, out);
 }
 
 static bool ind__div_ends(int64_t a, int64_t b, int64_t *out, bool *above) {

@@ -373,8 +373,11 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <string.h>
 #include <time.h>
 #if defined(_WIN32)
-#ifndef IND__WIN32_LEAN_AND_MEAN
-#define IND__WIN32_LEAN_AND_MEAN
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
 #endif
 #include <fcntl.h>
 #include <io.h>
@@ -3225,7 +3228,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
-        n->grid[at * IND__RT_LAUNCH + d] = (unsigned)g;
+        n->grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
     }
     n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
     n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
@@ -4540,7 +4543,7 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
 #define IND__HOST_NC 96  /* a multiple of HOST_NR */
 #define IND__HOST_KC 256
 
-#if defined(__GNUC__)
+#if IND__GNU
 #define IND__HOST_INLINE static inline __attribute__((always_inline))
 /* Eight floats, which the compiler maps to what the machine has. */
 typedef float rt__host_v8 __attribute__((vector_size(32)));
@@ -4595,7 +4598,7 @@ IND__HOST_INLINE void rt__host_panel_f32(int64_t kc, int64_t rows, int64_t cols,
             rt__host_tile_f32(kc, a + i * kc, b + j * kc, c + i * IND__HOST_NC + j);
 }
 
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
 __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
                                                                         const float *a, const float *b, float *c) {
     rt__host_panel_f32(kc, rows, cols, a, b, c);
