@@ -1382,7 +1382,7 @@ const char *ind_device_text(ind_context *c) {
         ind__textf(&r->text, "none (%s)", ind_error(c));
     } else if (device == IND_DEVICE_HOST) {
         const char *why = r->why_not.size ? r->why_not.data : "asked for";
-        size_t skip = !strncmp(why, "cuda: ", 6) ? 6 : 0; /* user-code.md shows the reason without its prefix */
+        size_t skip = !strncmp(why, "cuda: ", 6) ? 6 : 0; /* the reason is shown without its prefix */
         const char *end = strstr(why, "; IND_DEVICE_HOST");
         ind__textf(&r->text, "host (%.*s)", (int)(end ? (size_t)(end - why) - skip : strlen(why) - skip), why + skip);
     } else {

@@ -311,7 +311,7 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-/* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
+/* Readable form, and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
    "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
    or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage", "takes_over" (where it may
