@@ -20,7 +20,8 @@ COUNT   ?= 200000
 SEED    ?= 1
 SECONDS ?= 600
 
-STRICT   := -std=c11 -Wall -Wextra -Wpedantic -Werror
+# Structs of the interface grow at their end: tests leave out fields that they do not need.
+STRICT   := -std=c11 -Wall -Wextra -Wpedantic -Wno-missing-field-initializers -Werror
 LIBS     := -lm -lpthread -ldl
 SANITIZE := -Og -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 

@@ -67,7 +67,7 @@ extern "C" {
                return 1;
            }
            static float X[8 * 256], W[512 * 256], Y[8 * 512];
-           ind_binding io[] = {{"x", X}, {"w", W}, {"y", Y}};
+           ind_binding io[] = {{"x", X, sizeof X}, {"w", W, sizeof W}, {"y", Y, sizeof Y}};
            ind_run_desc run = {.bindings = io, .num_bindings = 3, .sizes = "B=8", .memory = IND_MEMORY_HOST};
            if (ind_run(m, &run)) fprintf(stderr, "%s\n", ind_error(ctx));
            ind_context_destroy(ctx);

@@ -52,10 +52,15 @@ typedef enum ind_memory {
    makes one; the context's allocator must then be safe for threads). */
 typedef struct ind_module ind_module;
 
-/* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. */
+/* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. Bound
+   memory that a run writes (of outputs, mutated inputs and donated inputs) may share no byte with other bound memory or
+   with the workspace; IND_INVALID_ARGUMENT names both. One exception: an output may be bound to the very pointer of the
+   donated input that it takes over (ind_binding_info). Inputs and constants that are only read may overlap. Where sizes
+   come from data, a tensor's memory is that of the most they can be. */
 typedef struct ind_binding {
     const char *name; /* of an input, constant or output */
     void *data;
+    size_t bytes; /* of the memory at data, which must be enough at the sizes of the run; 0: not checked */
 } ind_binding;
 
 typedef enum ind_binding_kind { IND_BINDING_INPUT, IND_BINDING_CONST, IND_BINDING_OUTPUT } ind_binding_kind;
@@ -168,10 +173,10 @@ IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
 
-/* One call: allocates what it needs, copies (host memory), runs, waits. Outputs may not overlap inputs; inputs that the
-   graph mutates are written. Errors: IND_INVALID_ARGUMENT (a binding missing, unknown, twice or NULL), IND_OUT_OF_RANGE
-   (sizes against their declaration), IND_INDEX_OUT_OF_RANGE (an index found in the data), IND_OUT_OF_MEMORY,
-   IND_DEVICE. */
+/* One call: allocates what it needs, copies (host memory), runs, waits. Inputs that the graph mutates are written.
+   Errors: IND_INVALID_ARGUMENT (a binding missing, twice, NULL, too short, or overlapping another: see ind_binding),
+   IND_NOT_FOUND (a binding of another name), IND_OUT_OF_RANGE (sizes against their declaration), IND_INDEX_OUT_OF_RANGE
+   (an index found in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
 typedef struct ind_run_desc {
     const ind_binding *bindings;
     int num_bindings;
@@ -211,7 +216,9 @@ typedef struct ind_launch_desc {
    Captured by the caller right behind another launch of a module of the same context, the first of several kernels may
    begin before that launch is done, and waits for it (sm_90 and later, drivers for CUDA 12.3 and later): the graph has
    a programmatic edge there. Not if it reads constants that are not the module's own copies, as that launch may write
-   them. ind_compile_desc.fusion.disable_dependent_launch forbids it. */
+   them. ind_compile_desc.fusion.disable_dependent_launch forbids it.
+   Bindings are checked as by ind_run whenever a pointer or a size is not that of the launch before; the memory of
+   `pointers` has no byte count. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
@@ -2794,6 +2801,13 @@ typedef struct rt__captured {
 
 #define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
 
+/* Addresses that a run reads or writes through a binding. */
+typedef struct rt__range {
+    uint64_t from, to; /* equal: none */
+    uint32_t binding;  /* num_bindings: the workspace */
+    bool written;
+} rt__range;
+
 struct ind_instance {
     ind_instance *prev, *next; /* of the module; ind_run's own is in no list */
     ind_module *module;
@@ -2803,6 +2817,7 @@ struct ind_instance {
     int64_t *scratch;          /* values of the programs of its conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
+    struct rt__range *range;        /* per binding, and of a workspace that is the caller's */
     uint64_t *address;              /* per buffer */
     void *workspace, *workspace_block, *retired_block;
     size_t workspace_bytes;
@@ -2912,6 +2927,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
     n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
     n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
+    n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
     n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
     n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
     n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
@@ -2922,6 +2938,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->tensor_dim =
         (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
     for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
@@ -2959,9 +2976,9 @@ static void rt__instance_clear(ind_instance *n) {
         ind__free(c, n->worker[i].block);
         ind__free(c, n->worker[i].row);
     }
-    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,   n->pointer, n->next_pointer,
-                           n->address, n->cell,        n->param,  n->chosen,    n->grid,    n->buffer,
-                           n->worker,  n->index_error, n->tensor, n->tensor_dim};
+    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,    n->pointer, n->next_pointer,
+                           n->address, n->cell,        n->param,  n->chosen,     n->grid,    n->buffer,
+                           n->worker,  n->index_error, n->tensor, n->tensor_dim, n->range};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -3065,7 +3082,11 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
                 return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice", m->executable->binding_text[at]);
-        if (!list[i].data && !m->constant[at] && n->slot[m->executable->binding_bytes[at]])
+        const int64_t need = n->slot[m->executable->binding_bytes[at]];
+        if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
+            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
+                             m->executable->binding_text[at], (long long)need, list[i].bytes);
+        if (!list[i].data && !m->constant[at] && need)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL", m->executable->binding_text[at]);
         out[at] = list[i].data;
     }
@@ -3084,26 +3105,97 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     return IND_OK;
 }
 
-/* What is donated shares its memory with nothing that is bound but the output that takes it over. */
-static ind_status rt__bind_donated(const ind_instance *n, uint32_t input) {
+/* ---- bound memory that a run writes overlaps nothing else: ranges are sorted by address and compared in order */
+
+static bool rt__is_donated(const ind_module *m, uint32_t binding) {
+    return binding < m->num_bindings && m->binding[binding].donated;
+}
+
+/* The range of a binding at its pointer in `pointer`, the list of all. An output bound to the donated input that it
+   takes over has none: it is no longer than the input's. */
+static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__range *r) {
     const ind_module *m = n->module;
-    const ind__executable *x = m->executable;
-    uintptr_t from = (uintptr_t)n->pointer[input], to = from + (uint64_t)n->slot[x->binding_bytes[input]];
-    for (uint32_t i = 0; i < m->num_bindings; i++) {
-        uintptr_t at = (uintptr_t)n->pointer[i], end = at + (uint64_t)n->slot[x->binding_bytes[i]];
-        if (i == input || at >= to || end <= from) continue;
-        if (m->binding[i].takes_over == (int)input && at == from) continue;
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is donated, but shares memory with %s",
-                         x->binding_text[input], x->binding_text[i]);
+    const uint32_t i = r->binding;
+    const ind_binding_info *info = &m->binding[i];
+    const int64_t bytes = n->slot[m->executable->binding_bytes[i]];
+    const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
+    r->from = (uintptr_t)pointer[i];
+    r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
+    if (r->to < r->from) r->to = UINT64_MAX;
+    r->written = info->kind == IND_BINDING_OUTPUT || info->mutated || info->donated;
+}
+
+static void rt__workspace_range(const ind_instance *n, rt__range *r) {
+    const int64_t bytes = n->slot[n->module->executable->arena_slot];
+    r->from = (uintptr_t)n->workspace;
+    r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
+    r->written = true;
+}
+
+/* Sinks element `at` of the heap r[0 .. num), which has the highest address on top. */
+static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
+    const rt__range sinking = r[at];
+    for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
+        if (child + 1 < num && r[child + 1].from > r[child].from) child++;
+        if (r[child].from <= sinking.from) break;
+        r[at] = r[child];
+        at = child;
+    }
+    r[at] = sinking;
+}
+
+/* Heap sort: at most n log n steps and no memory. The order of the last launch is mostly right for this one. */
+static void rt__sort_ranges(rt__range *r, uint32_t num) {
+    uint32_t sorted = 1;
+    while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
+    if (sorted >= num) return;
+    for (uint32_t i = num / 2; i-- > 0;) rt__sink_range(r, i, num);
+    for (uint32_t last = num; last-- > 1;) {
+        const rt__range highest = r[0];
+        r[0] = r[last];
+        r[last] = highest;
+        rt__sink_range(r, 0, last);
+    }
+}
+
+/* Names both; first the one that makes it an error. */
+static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, const rt__range *b) {
+    const ind_module *m = n->module;
+    const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
+    const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
+    char *const *text = m->executable->binding_text;
+    if (first == m->num_bindings || second == m->num_bindings)
+        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
+                         text[first == m->num_bindings ? second : first]);
+    return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is %s, but shares memory with %s", text[first],
+                     rt__is_donated(m, first) ? "donated" : "written", text[second]);
+}
+
+/* In order of address, a range overlaps one before it if it begins before the furthest end so far. */
+static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, uint32_t num) {
+    const rt__range none = {0};
+    const rt__range *furthest = &none, *written = &none;
+    for (uint32_t i = 0; i < num; i++) {
+        if (r[i].from == r[i].to) continue;
+        if (r[i].from < written->to) return rt__ranges_overlap(n, written, &r[i]);
+        if (r[i].written && r[i].from < furthest->to) return rt__ranges_overlap(n, furthest, &r[i]);
+        if (r[i].to > furthest->to) furthest = &r[i];
+        if (r[i].written && r[i].to > written->to) written = &r[i];
     }
     return IND_OK;
 }
 
-static ind_status rt__bind_all_donated(const ind_instance *n) {
-    ind_status status = IND_OK;
-    for (uint32_t i = 0; i < n->module->num_inputs && !status; i++)
-        if (n->module->binding[i].donated) status = rt__bind_donated(n, i);
-    return status;
+/* `pointer` has one pointer per binding; those of a run with IND_MEMORY_HOST are the host's. */
+static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
+    const uint32_t num = n->module->num_bindings + 1;
+    for (uint32_t i = 0; i < num; i++) {
+        if (n->range[i].binding == num - 1)
+            rt__workspace_range(n, &n->range[i]);
+        else
+            rt__bound_range(n, pointer, &n->range[i]);
+    }
+    rt__sort_ranges(n->range, num);
+    return rt__check_ranges(n, n->range, num);
 }
 
 static ind_status rt__instance_workspace(ind_instance *n) {
@@ -3294,7 +3386,7 @@ static ind_status rt__instance_bind(ind_instance *n) {
     if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
     n->bound = false;
     memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
-    status = rt__bind_all_donated(n);
+    status = rt__check_overlaps(n, n->pointer);
     if (status) return status;
     rt__bind_addresses(n);
     for (uint32_t i = 0; i < m->executable->num_steps; i++) {
@@ -3472,7 +3564,8 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__run_stage_in(n, stream, host, &block) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->next_pointer) : IND_OUT_OF_MEMORY;
+    if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n);
     if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
     if (!status) status = rt__instance_check(n);

@@ -381,6 +381,10 @@ typedef struct tensor {
     void *device;    /* bench: memory of the device */
 } tensor;
 
+static size_t tensor_bytes(const tensor *t) {
+    return (size_t)t->count * (size_t)ind_dtype_bytes(t->info->dtype);
+}
+
 typedef struct session {
     ind_context *ctx;
     const options *o;
@@ -561,7 +565,7 @@ static int open_session(session *s, ind_graph *g) {
     int64_t below = index_range(s);
     for (int i = 0; i < s->n; i++) {
         if (fill_tensor(s, &s->t[i], below)) return 1;
-        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].data};
+        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].data, tensor_bytes(&s->t[i])};
     }
     return 0;
 }
@@ -623,7 +627,7 @@ static int run(session *s) {
 static int upload(session *s) {
     for (int i = 0; i < s->n; i++) {
         tensor *t = &s->t[i];
-        size_t bytes = (size_t)t->count * (size_t)ind_dtype_bytes(t->info->dtype);
+        size_t bytes = tensor_bytes(t);
         if (ind_module_alloc(s->m, bytes, &t->device)) return fail("%s", ind_error(s->ctx));
         if (ind_module_upload(s->m, t->device, t->data, bytes)) return fail("%s", ind_error(s->ctx));
         s->binding[i].data = t->device;

@@ -30,7 +30,7 @@ EXACT = -128
 
 
 class Binding(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p)]
+    _fields_ = [("name", ctypes.c_char_p), ("data", ctypes.c_void_p), ("bytes", ctypes.c_size_t)]
 
 
 class RunDesc(ctypes.Structure):
@@ -88,7 +88,7 @@ class Library:
         return module
 
     def run(self, module, arrays, sizes):
-        bindings = (Binding * len(arrays))(*[Binding(name.encode(), data.ctypes.data) for name, data in arrays.items()])
+        bindings = (Binding * len(arrays))(*[Binding(name.encode(), data.ctypes.data, data.nbytes) for name, data in arrays.items()])
         sizes_text = ", ".join(f"{k}={v}" for k, v in sizes.items()).encode()
         self.data_sizes = (ctypes.c_int64 * 64)()  # those that come from data
         desc = RunDesc(bindings, len(arrays), sizes_text, None, MEMORY_HOST, None, self.data_sizes)
