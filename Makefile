@@ -83,6 +83,21 @@ $(PLAIN): $(BUILD)/plain/%: tests/%.c $(HEADERS) $(BUILD)/plain/inductor.o
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(STRICT) -I. $< $(BUILD)/plain/inductor.o -o $@ $(LIBS)
 
+# With clang's UBSan, which finds more than gcc's: an offset from NULL, for example (tests/faults/test_undefined.py).
+UBSAN := clang $(STRICT) -O0 -g1 -fsanitize=undefined -fno-sanitize-recover=undefined -I. -Iexamples
+
+$(BUILD)/ubsan/inductor.o: inductor.h $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	$(UBSAN) -DINDUCTOR_IMPLEMENTATION -x c -c $< -o $@
+
+$(BUILD)/ubsan/ind: examples/ind.c $(HEADERS) | $(BUILD)
+	@mkdir -p $(@D)
+	$(UBSAN) $< -o $@ $(LIBS)
+
+$(BUILD)/ubsan/%: tests/%.c $(HEADERS) $(BUILD)/ubsan/inductor.o
+	@mkdir -p $(@D)
+	$(UBSAN) $< $(if $(shell grep -l '^\#define INDUCTOR' $<),,$(BUILD)/ubsan/inductor.o) -o $@ $(LIBS)
+
 $(BUILD):
 	@mkdir -p $@
 

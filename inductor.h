@@ -9742,8 +9742,8 @@ static void ind__expand_inner(ind__expansion *e) {
     for (int d = 0; d < m - 1; d++) rows = ind_expr_mul(rows, ind_tensor_size(a, d));
     for (int d = 0; d < n - 1; d++) columns = ind_expr_mul(columns, ind_tensor_size(b, d));
     ind_expr first[2] = {rows, ind_tensor_size(a, -1)}, second[2] = {columns, ind_tensor_size(b, -1)};
-    ind_tensor y = ind_matmul(ind_view(a, first, 2), ind_transpose(ind_view(b, second, 2), 0, 1));
-    e->y = ind_view(y, size, m + n - 2);
+    ind_tensor transposed = ind_transpose(ind_view(b, second, 2), 0, 1);
+    e->y = ind_view(ind_matmul(ind_view(a, first, 2), transposed), size, m + n - 2);
 }
 
 static ind_tensor ind__outer(ind_tensor a, ind_tensor b) {
@@ -21449,7 +21449,7 @@ static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer 
 /* Offset of an access in its buffer, over the loops as they are now. */
 static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
     const graph__raised_buffer *b = &r->buffer[i->source];
-    const ind_expr *index = r->loops.index + i->index;
+    const ind_expr *index = i->num_index ? r->loops.index + i->index : NULL;
     bool linear = !r->body->result; /* the body of a kernel, whose layouts are fixed */
     return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
 }
@@ -22239,9 +22239,11 @@ static bool graph__raise_declared_loops(graph__raise *r) {
     ind__loops *l = &r->loops;
     const ind_body *b = r->body;
     const size_t most = 2 * IND_MAX_RANK + IND__MAX_UNBACKED + b->num_inst;
-    ind_expr *from = r->num_declared ? ind__alloc(r->c, 2 * most * sizeof *from) : NULL, *to = from + most;
+    if (!r->num_declared) return true;
+    ind_expr *from = (ind_expr *)ind__alloc(r->c, 2 * most * sizeof *from);
+    if (!from) return false;
+    ind_expr *to = from + most;
     int n = 0;
-    if (!from) return r->num_declared == 0;
     for (; n < r->num_declared; n++) from[n] = r->from_data[n], to[n] = r->declared[n];
     for (int v = 0; v < l->rank + l->rrank; v++) graph__raise_redeclare(r, l->var[v], from, to, &n);
     for (uint32_t k = 1; k < b->num_inst; k++)

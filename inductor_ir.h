@@ -9652,7 +9652,7 @@ static bool ir__recorder_grow_table(ind__recorder *r) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         uint32_t n = x->op == IND_LOOP_INDIRECT ? 1 : x->num_index;
-        uint32_t at = (uint32_t)ir__inst_hash(x, b->index + x->index, n) & (size - 1);
+        uint32_t at = (uint32_t)ir__inst_hash(x, n ? b->index + x->index : NULL, n) & (size - 1);
         while (table[at]) at = (at + 1) & (size - 1);
         table[at] = i;
     }
