@@ -22676,8 +22676,7 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
 }
 
 static ind_status ind__compile_way(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
-    ind_status status =
-        ind__nvrtc_compile(m->context, v->source, v->entry, &m->desc.plan->target, false, &cubin->data, &cubin->bytes);
+    ind_status status = ind__module_cubin(m, v, &cubin->data, &cubin->bytes);
     if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
     return status;
 }

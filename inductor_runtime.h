@@ -284,8 +284,11 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
 
 /* Writes all kernels that this context has compiled, and what ind_tune has found, to one file, which another process
    names in its context desc: nothing is compiled there if the pack holds everything. Variants that no launch has
-   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Damaged entries are
-   ignored and compiled again. */
+   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Of a module made with
+   ind_compile_desc.emit_only it has what ind_module_cubin was asked for. Damaged entries are ignored and compiled
+   again. The file is replaced as a whole: after a failure it is as it was. Errors: IND_IO, also where path is something
+   else than a regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is
+   itself replaced; what it leads to stays as it is. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -344,6 +347,9 @@ void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX through NVRTC without a GPU; *out is the caller's (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
                               void **out, size_t *bytes);
+/* The cubin of a variant of the module's plan, from the context's table or its pack, or compiled now and kept in the
+   table, so that ind_pack_save writes it. Needs NVRTC but no GPU. *cubin is the caller's (ind__free). */
+ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
 /* Registers and bytes of local memory per thread of the kernel in a cubin; -1: it does not say. */
 void ind__cubin_resources(const void *cubin, size_t bytes, int *registers, int *local_bytes);
 ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* terminated copy */
@@ -395,6 +401,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -503,6 +510,12 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
+/* Is there something at this path that is no regular file? Where a link leads to counts. */
+static bool rt__is_no_file(const char *path) {
+    const DWORD attributes = GetFileAttributesA(path);
+    return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
+}
+
 static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
 static const char *const rt__nvrtc_folders[] = {NULL};
@@ -599,11 +612,19 @@ static FILE *rt__create_file(const char *path, bool private_file) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, private_file ? 0600 : 0666);
     if (fd < 0) return NULL;
     close(fd);
-    return fopen(path, "wb");
+    FILE *f = fopen(path, "wb");
+    if (!f) remove(path);
+    return f;
 }
 
 static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
+}
+
+/* Is there something at this path that is no regular file? Where a link leads to counts. */
+static bool rt__is_no_file(const char *path) {
+    struct stat status;
+    return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
 static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -648,26 +669,37 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     return status;
 }
 
+/* Writes a new file of its own. *error: errno of the first failure; the file is removed then. */
+static bool rt__write_new(const char *path, const void *data, size_t bytes, bool private_file, int *error) {
+    FILE *f = rt__create_file(path, private_file);
+    bool ok = f && (!bytes || fwrite(data, 1, bytes, f) == bytes);
+    *error = errno;
+    if (f && fclose(f)) {
+        if (ok) *error = errno;
+        ok = false;
+    }
+    if (f && !ok) remove(path);
+    return ok;
+}
+
+/* A new file takes the place of the old one as a whole: after a failure the old one is as it was. What is not a regular
+   file is never replaced. A symbolic link is, and not what it leads to: nobody can make the library write elsewhere. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
+    int error = 0;
+    if (rt__is_no_file(path)) return ind__fail(c, IND_IO, "%s: is not a regular file, so it is not written", path);
     /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
     remove(temporary.data); /* of an earlier process with our number */
-    FILE *f = rt__create_file(temporary.data, private_file);
-    bool ok = f != NULL;
-    if (f) {
-        ok = !bytes || fwrite(data, 1, bytes, f) == bytes;
-        ok = !fclose(f) && ok;
-        ok = ok && rt__replace_file(temporary.data, path);
-    }
-    ind_status status = IND_OK;
-    if (!ok) {
-        status = ind__fail(c, IND_IO, "%s: cannot be written: %s", path, strerror(errno));
-        if (f) remove(temporary.data);
+    bool ok = rt__write_new(temporary.data, data, bytes, private_file, &error);
+    if (ok && !rt__replace_file(temporary.data, path)) {
+        error = errno;
+        remove(temporary.data);
+        ok = false;
     }
     ind__text_free(&temporary);
-    return status;
+    return ok ? IND_OK : ind__fail(c, IND_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
 ind_status ind__write_file(ind_context *c, const char *path, const void *data, size_t bytes) {
@@ -5142,6 +5174,44 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
+/* The entry of a variant, compiled here if no module has been so far: *built. Needs no GPU. */
+static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    char arch[16], option[64];
+    ind__target_name(&m->desc.plan->target, arch);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    *built = false;
+    *entry = rt__cuda_entry(c, r, v, arch);
+    if (!*entry) return IND_OUT_OF_MEMORY;
+    ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
+    if (status || (*entry)->cubin) return status;
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    *built = true;
+    return rt__cuda_collect(c, &job, entry, 1);
+}
+
+/* Copied while no other thread changes the table. */
+ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    ind__kernel_entry *e = NULL;
+    bool built;
+    *cubin = NULL;
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__pack_read(c, r);
+    if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
+    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
+    if (!status) {
+        memcpy(*cubin, e->cubin, e->bytes);
+        *bytes = e->bytes;
+        e->only_tried = false;
+    }
+    rt__mutex_unlock(&r->mutex);
+    return status;
+}
+
 /* Compiles what has no cubin yet: each distinct source once, on all workers. */
 static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                    uint32_t num) {
@@ -6090,20 +6160,10 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
 
 /* The variant compiled, and loaded. */
 static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
-    rt__runtime *r = m->executable->runtime;
-    char arch[16], option[64];
-    ind__target_name(&m->desc.plan->target, arch);
-    rt__cuda_arch_option(&m->desc.plan->target, false, option);
-    *entry = rt__cuda_entry(m->context, r, v, arch);
-    if (!*entry) return IND_OUT_OF_MEMORY;
-    ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(m->context, r);
-    if (!status && !(*entry)->cubin) {
-        (*entry)->only_tried = true;
-        rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
-        rt__cuda_job_run(&job, 0, 0);
-        status = rt__cuda_collect(m->context, &job, entry, 1);
-    }
-    return status ? status : rt__cuda_load(m->context, r, *entry, v->entry);
+    bool built;
+    ind_status status = rt__cuda_build_entry(m, v, entry, &built);
+    if (built) (*entry)->only_tried = true;
+    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->entry);
 }
 
 /* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */

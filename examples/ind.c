@@ -219,25 +219,17 @@ static int load_graph(ind_context *ctx, const options *o, ind_graph **g) {
 
 /* ---- emit */
 
-static int write_file(const char *path, const void *data, size_t bytes) {
-    FILE *f = fopen(path, "wb");
-    if (!f) return fail("%s: %s", path, strerror(errno));
-    bool ok = fwrite(data, 1, bytes, f) == bytes;
-    ok = fclose(f) == 0 && ok;
-    return ok ? 0 : fail("%s: cannot be written", path);
-}
-
 /* One file per compiled kernel: NAME.cubin; a number goes before the name, since two variants may share it. */
 static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
     ind_cubin cubin;
     ind_status status;
-    char path[4096];
+    char path[4096], why[4400];
     for (int i = 0; !(status = ind_module_cubin(m, i, &cubin)); i++) {
         snprintf(path, sizeof path, "%s/%02d_%s.cubin", dir, i, cubin.name);
-        int failed = write_file(path, cubin.data, cubin.bytes);
+        int failed = npy_write_file(path, cubin.data, cubin.bytes, NULL, 0, why, sizeof why);
         if (!failed) printf("%s\n", path);
         ind_cubin_free(m, &cubin);
-        if (failed) return 1;
+        if (failed) return fail("%s", why);
     }
     return status == IND_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
 }
