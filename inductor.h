@@ -123,6 +123,16 @@ extern "C" {
    ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
    step of its own that gets stream, pointers, sizes and workspace.
 
+   A text with functions is code: the source of a function becomes part of a kernel, which may do what any kernel may.
+   Compiling it reads no other file, however: a source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
+     - a preprocessor directive: #, %: or its trigraph ??= as the first character of a line that is not blank, also
+   after comments and line continuations. This includes #pragma, and __has_include, which only a directive may hold;
+     - _Pragma or __pragma, which are directives in another form;
+     - asm, __asm or __asm__, as PTX has directives of its own, an #include among them.
+   The check looks at characters alone and refuses more than a compiler would take for these: a # that begins a line
+   within a comment, the word asm in a string. A zero byte ends a text, and no escape in a string makes one.
+   ind_context_desc.trust_texts turns the check off; sources that the program registers are never checked.
+
    THREADS
    One thread at a time builds in a context. A module is immutable: threads run it side by side, each with an
    instance of its own. The explaining calls (ind_module_text and so on) make their text on first use: one thread at a
@@ -1397,7 +1407,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
-                 (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
+                 (CUDA C; see ind_function_register, which gives it a host twin)
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
                  (op: also a function's name; with an underscore behind a name of the op table in place, then its result
                  may stay without a name: one given to it is another name for its first operand)
@@ -1416,7 +1426,8 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
                  .. of the left and the right element, or one given before; a type makes a number or casts; op: of
                  IND_LOOP_OPS, or a function; what it takes is a name, a number or a cast)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
-     comments run from # to the end of the line. */
+     string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash, other escapes
+   are errors comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
 /* The graph as text; parses back to the same graph. Owned by the graph, valid until it changes. NULL: no memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);
@@ -11819,13 +11830,14 @@ static void ind__print_dims(ind__text *t, const ind_expr *list, int count) {
     ind__textf(t, "]");
 }
 
+/* With the escapes that ind__need_text reads. */
 static void ind__print_string(ind__text *t, const char *s) {
-    ind__textf(t, "\"");
+    ind__text_raw(t, "\"", 1);
     for (; *s; s++) {
-        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
-        ind__text_raw(t, s, 1);
+        if (*s == '"' || *s == '\\' || *s == '\n') ind__text_raw(t, "\\", 1);
+        ind__text_raw(t, *s == '\n' ? "n" : s, 1);
     }
-    ind__textf(t, "\"");
+    ind__text_raw(t, "\"", 1);
 }
 
 static void ind__print_attr(ind__text *t, const ind__attr *a) {
@@ -11907,7 +11919,8 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
 
 static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
     bool opaque = n->op == IND_OP_EXTERN;
-    ind__textf(t, opaque ? "extern(\"%s\"" : "%s(", n->attr[0].s);
+    ind__textf(t, "%s(", opaque ? "extern" : n->attr[0].s);
+    if (opaque) ind__print_string(t, n->attr[0].s);
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (k || opaque) ind__textf(t, ", ");
         ind__print_operand(t, g, n->operand[k]);
@@ -11925,15 +11938,9 @@ static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__no
 static void ind__print_function(ind__text *t, const ind__function *f) {
     ind__textf(t, "  function ");
     ind__function_print_signature(t, f);
-    ind__textf(t, " = \"");
-    for (const char *s = f->cuda; *s; s++) {
-        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
-        if (*s == '\n')
-            ind__textf(t, "\\n");
-        else
-            ind__text_raw(t, s, 1);
-    }
-    ind__textf(t, "\"\n");
+    ind__textf(t, " = ");
+    ind__print_string(t, f->cuda);
+    ind__textf(t, "\n");
 }
 
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
@@ -12294,20 +12301,29 @@ static bool ind__need_scalar(ind__parser *p, ind__attr *a) {
     return true;
 }
 
-static bool ind__need_string(ind__parser *p, ind__attr *a) {
-    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes");
-    const char *begin = p->at, *s = p->at + 1, *end = s;
+/* string = a string in double quotes, on one line; in it \n is a new line, \" a quote, \\ a backslash, and no other
+   escape is known. Its text, in the graph's memory; NULL: an error. */
+static const char *ind__need_text(ind__parser *p) {
+    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
+    const char *begin = p->at, *end = begin + 1;
     while (*end && *end != '"' && *end != '\n') end += *end == '\\' && end[1] && end[1] != '\n' ? 2 : 1;
-    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line");
-    char *text = ind__arena_alloc(&p->g->arena, (size_t)(end - begin));
-    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
-    a->s = text;
-    while (s < end) {
-        if (*s == '\\') s++;
-        *text++ = *s++;
+    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    char *text = (char *)ind__arena_alloc(&p->g->arena, (size_t)(end - begin)), *to = text;
+    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (const char *s = begin + 1; s < end; s++) {
+        const bool escape = *s == '\\';
+        if (escape && !strchr("n\"\\", *++s))
+            return ind__parse_error(p, s - 1, IND_PARSE, "unknown escape; \\n, \\\" and \\\\ are allowed"), NULL;
+        *to++ = *s;
+        if (escape && *s == 'n') to[-1] = '\n';
     }
     p->at = end + 1;
-    return true;
+    return text;
+}
+
+static bool ind__need_string(ind__parser *p, ind__attr *a) {
+    a->s = ind__need_text(p);
+    return a->s != NULL;
 }
 
 static bool ind__need_bool(ind__parser *p, ind__attr *a) {
@@ -12846,23 +12862,6 @@ static void ind__parse_output(ind__parser *p) {
     } while (ind__take(p, ','));
 }
 
-/* The text of a string with its escapes resolved: \" \\ \n. In the graph's memory. */
-static const char *ind__need_code(ind__parser *p) {
-    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
-    const char *begin = p->at, *s = p->at + 1;
-    while (*s && *s != '"' && *s != '\n') s += *s == '\\' && s[1] && s[1] != '\n' ? 2 : 1;
-    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
-    char *code = ind__arena_alloc(&p->g->arena, (size_t)(s - begin) + 1), *to = code;
-    if (!code) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
-    for (const char *from = begin + 1; from < s; from++) {
-        bool escaped = *from == '\\';
-        if (escaped) from++;
-        *to++ = escaped && *from == 'n' ? '\n' : *from;
-    }
-    p->at = s + 1;
-    return code;
-}
-
 /* function = "function" signature "=" string */
 static void ind__parse_function(ind__parser *p) {
     ind__skip(p);
@@ -12874,7 +12873,7 @@ static void ind__parse_function(ind__parser *p) {
         return;
     }
     p->at = at + n;
-    const char *code = ind__need(p, '=') ? ind__need_code(p) : NULL;
+    const char *code = ind__need(p, '=') ? ind__need_text(p) : NULL;
     if (!code) return;
     if (!code[strspn(code, " \t\n")]) {
         ind__parse_error(p, at, IND_PARSE, "the function's text is empty");

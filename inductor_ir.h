@@ -121,6 +121,10 @@ typedef struct ind_context_desc {
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
+    /* Functions declared in texts may hold preprocessor directives, pragmas and assembly. Only for texts that are
+       trusted like code of the program: an #include reads files of the machine that compiles. No environment variable.
+     */
+    bool trust_texts;
 } ind_context_desc;
 
 typedef struct ind_context ind_context;
@@ -10074,6 +10078,64 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
                 : ind__fail(context, IND_INVALID_ARGUMENT, "function: another function is registered as %s", s.name[0]);
 }
 
+/* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
+
+   A source is refused by its characters alone, before anything is compiled. The rules take in more than the language
+   does: what only looks like a directive, as in a comment of several lines, is refused too. They hold whether or not
+   the compiler knows trigraphs, and whatever it takes for the end of a line. */
+
+/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
+ */
+static const char *ir__code_continued(const char *s) {
+    for (;;) {
+        const char *t = *s == '\\' ? s + 1 : !strncmp(s, "?\?/", 3) ? s + 3 : s;
+        if (t == s) return s;
+        t += strspn(t, " \t\v\f");
+        if (*t != '\n' && *t != '\r') return s;
+        s = t + (t[0] == '\r' && t[1] == '\n' ? 2 : 1);
+    }
+}
+
+/* #, its trigraph or its digraph. */
+static bool ir__code_is_hash(const char *s) {
+    return *s == '#' || !strncmp(s, "?\?=", 3) || (*s == '%' && *ir__code_continued(s + 1) == ':');
+}
+
+/* May all before `at` on its line be blank, or end in a comment? The slash of a comment's end may begin the line. What
+   is not ASCII counts as blank. */
+static bool ir__code_begins_line(const char *code, const char *at) {
+    while (at > code && at[-1] != '\n' && at[-1] != '\r' &&
+           ((unsigned char)at[-1] <= ' ' || (unsigned char)at[-1] >= 127))
+        at--;
+    const bool slash = at > code && at[-1] == '/';
+    at -= slash;
+    return at == code || at[-1] == '\n' || at[-1] == '\r' || (slash && at[-1] == '*');
+}
+
+static bool ir__code_is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Does this word begin at s, perhaps over several lines? */
+static bool ir__code_is_word(const char *code, const char *s, const char *word) {
+    if (s > code && ir__code_is_letter(s[-1])) return false;
+    for (; *word; word++, s = ir__code_continued(s + 1))
+        if (*s != *word) return false;
+    return !ir__code_is_letter(*s);
+}
+
+/* What the source holds that it may not, and in which line; NULL: nothing. */
+static const char *ir__code_forbidden(const char *code, int *line) {
+    static const char *const words[] = {"_Pragma", "__pragma", "asm", "__asm", "__asm__"};
+    *line = 1;
+    for (const char *s = code; *s; *line += *s++ == '\n') {
+        if (ir__code_is_hash(s) && ir__code_begins_line(code, s)) return "a preprocessor directive";
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (ir__code_is_word(code, s, words[i])) return words[i];
+    }
+    return NULL;
+}
+
 const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda) {
     ir__signature s = {.context = c, .text = signature, .at = signature};
     if (ir__signature_parse(&s)) return NULL;
@@ -10083,7 +10145,16 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
-    if (twin && twin->cuda) return twin;
+    if (twin && twin->cuda) return twin; /* the program has registered the same source */
+    int line;
+    const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
+    if (forbidden) {
+        ind__fail(c, IND_NOT_SUPPORTED,
+                  "function %s: line %d of its source has %s, which texts may not have unless the context trusts them "
+                  "(ind_context_desc.trust_texts)",
+                  s.name[0], line, forbidden);
+        return NULL;
+    }
     ind_function_fn host = twin ? twin->host : NULL;
     for (const ind__function *f = c->functions; f; f = f->next)
         if (ir__same_signature(f, &s) && ir__same_code(f->cuda, cuda) && f->host == host) return f;
