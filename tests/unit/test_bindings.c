@@ -98,7 +98,7 @@ static void test_sizes_change(ind_context *c) {
     ind_module *m = compiled(c, pairs_text);
     ind_instance *n = NULL;
     CHECK(!ind_instance_create(m, NULL, &n), "%s", ind_error(c));
-    void *pointers[] = {at(0), at(256), at(512), at(64), at(768)}; /* x, v, k, y, z: room for N = 4 */
+    void *pointers[] = {at(0), at(256), at(512), at(64), at(768)}; /* x, v, k, y, z: N = 4 fits */
     static const int64_t sizes[] = {4, 5, 4, 64, 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const bool fits = sizes[i] <= 4;
