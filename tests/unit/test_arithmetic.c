@@ -1,5 +1,5 @@
-/* Integer arithmetic that reports overflow: the ISO C versions, which compilers without __builtin_*_overflow use, against
-   the builtins and against 128-bit integers, for every pair of edge values. */
+/* Integer arithmetic that reports overflow: the ISO C versions, which compilers without __builtin_*_overflow use,
+   against the builtins and against 128-bit integers, for every pair of edge values. */
 #include "inductor_ir.h"
 
 #include "check.h"
@@ -84,7 +84,8 @@ static int edges(int64_t *out) {
 }
 
 static void test_signed_value(void) {
-    const uint64_t u[] = {0, 1, INT64_MAX, (uint64_t)INT64_MAX + 1, (uint64_t)INT64_MAX + 2, UINT64_MAX - 1, UINT64_MAX};
+    const uint64_t u[] = {0,         1, INT64_MAX, (uint64_t)INT64_MAX + 1, (uint64_t)INT64_MAX + 2, UINT64_MAX - 1,
+                          UINT64_MAX};
     const int64_t want[] = {0, 1, INT64_MAX, INT64_MIN, INT64_MIN + 1, -2, -1};
     for (size_t i = 0; i < sizeof u / sizeof *u; i++)
         CHECK(ind__as_signed(u[i]) == want[i], "%llu: %lld", (unsigned long long)u[i], (long long)ind__as_signed(u[i]));
