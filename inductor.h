@@ -67,7 +67,7 @@ extern "C" {
                return 1;
            }
            static float X[8 * 256], W[512 * 256], Y[8 * 512];
-           ind_binding io[] = {{"x", X}, {"w", W}, {"y", Y}};
+           ind_binding io[] = {{"x", X, sizeof X}, {"w", W, sizeof W}, {"y", Y, sizeof Y}};
            ind_run_desc run = {.bindings = io, .num_bindings = 3, .sizes = "B=8", .memory = IND_MEMORY_HOST};
            if (ind_run(m, &run)) fprintf(stderr, "%s\n", ind_error(ctx));
            ind_context_destroy(ctx);
@@ -125,6 +125,16 @@ extern "C" {
    written in CUDA C, with a twin in C for the host device (ind_function_register); both fuse with the ops around them.
    ind_extern calls what is not to be looked into, a kernel of another library for example (ind_extern_register): a
    step of its own that gets stream, pointers, sizes and workspace.
+
+   A text with functions is code: the source of a function becomes part of a kernel, which may do what any kernel may.
+   Compiling it reads no other file, however: a source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
+     - a preprocessor directive: #, %: or its trigraph ??= as the first character of a line that is not blank, also
+   after comments and line continuations. This includes #pragma, and __has_include, which only a directive may hold;
+     - _Pragma or __pragma, which are directives in another form;
+     - asm, __asm or __asm__, as PTX has directives of its own, an #include among them.
+   The check looks at characters alone and refuses more than a compiler would take for these: a # that begins a line
+   within a comment, the word asm in a string. A zero byte ends a text, and no escape in a string makes one.
+   ind_context_desc.trust_texts turns the check off; sources that the program registers are never checked.
 
    THREADS
    Any thread may call anything at any time, with four exceptions:
@@ -1416,7 +1426,7 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
      fact      = "fact" expr                      guard = "guard" expr      (a condition on sizes; see ind_fact)
      input     = "input" name ":" type            const = "const" name ":" type
      function  = "function" name "(" [ name ":" dtype { "," name ":" dtype } ] ")" "->" dtype "=" string
-                 (CUDA C; see ind_function_register, which gives it a host twin. In its string \n is a new line)
+                 (CUDA C; see ind_function_register, which gives it a host twin)
      assign    = [ result { "," result } "=" ] op "(" [ argument { "," argument } ] ")"
                  (op: also a function's name; with an underscore behind a name of the op table in place, then its result
                  may stay without a name: one given to it is another name for its first operand)
@@ -1435,7 +1445,8 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
                  .. of the left and the right element, or one given before; a type makes a number or casts; op: of
                  IND_LOOP_OPS, or a function; what it takes is a name, a number or a cast)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
-     comments run from # to the end of the line. */
+     string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash, other escapes
+   are errors comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
 /* The graph as text; parses back to the same graph. Owned by the graph, valid until it changes. NULL: no memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);
@@ -2610,7 +2621,7 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
     if (!ind__is_opaque_type(size, (int)rank))
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
-    ind__set_result(in, k, (ind_dtype)dtype, size, (int)rank);
+    ind__set_result(in, (int)k, (ind_dtype)dtype, size, (int)rank);
     *at += 2 + (int)rank;
     return IND_OK;
 }
@@ -2623,7 +2634,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
         for (int j = 0; j < k; j++) ok = ok && !ind_expr_same(mutates->list[j], mutates->list[k]);
         if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "it cannot overwrite operand %lld", (long long)x);
         const ind__tensor_info *t = ind__operand(in, (uint32_t)x);
-        ind__set_result(in, first + (uint32_t)k, t->dtype, t->size, t->rank);
+        ind__set_result(in, (int)first + k, t->dtype, t->size, t->rank);
     }
     return IND_OK;
 }
@@ -5134,7 +5145,9 @@ static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
         return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
                            bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
-    return bound == given ? (*length = given->e, IND_OK) : ind__data_length(in, most->e, 0, length);
+    if (bound == most) return ind__data_length(in, most->e, 0, length);
+    *length = given->e;
+    return IND_OK;
 }
 
 static ind_status ind__rule_repeat_interleave(ind__infer *in) {
@@ -9340,11 +9353,11 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
         return;
     }
     if (t > 0) {
-        ind_tensor near = ind_mul(ind__times(e, d, 0.5), d), far = ind_sub(d, ind_scalar(e->g, 0.5 * t));
-        if (!huber) near = ind_div(near, ind_scalar(e->g, t));
-        if (huber) far = ind_mul(far, ind_scalar(e->g, t));
+        ind_tensor quadratic = ind_mul(ind__times(e, d, 0.5), d), linear = ind_sub(d, ind_scalar(e->g, 0.5 * t));
+        if (!huber) quadratic = ind_div(quadratic, ind_scalar(e->g, t));
+        if (huber) linear = ind_mul(linear, ind_scalar(e->g, t));
         ind_tensor inside = huber ? ind_le(d, ind_scalar(e->g, t)) : ind_lt(d, ind_scalar(e->g, t));
-        d = ind_where(inside, near, far);
+        d = ind_where(inside, quadratic, linear);
     }
     if (huber) {
         if (!ind__need_float_of(e, 0)) return;
@@ -9460,10 +9473,10 @@ static void ind__expand_pairwise_distance(ind__expansion *e) {
 static void ind__expand_triplet_margin_loss(ind__expansion *e) {
     const double p = e->a[1].f, eps = e->a[2].f;
     if (!ind__need_rank_as(e, 1, 0) || !ind__need_rank_as(e, 2, 0)) return;
-    ind_tensor near = ind__distance(e, e->x[0], e->x[1], p, eps, false);
-    ind_tensor far = ind__distance(e, e->x[0], e->x[2], p, eps, false);
-    if (e->a[3].i) far = ind_minimum(far, ind__distance(e, e->x[1], e->x[2], p, eps, false));
-    ind_tensor loss = ind__plus(e, ind_sub(near, far), e->a[0].f);
+    ind_tensor to_positive = ind__distance(e, e->x[0], e->x[1], p, eps, false);
+    ind_tensor to_negative = ind__distance(e, e->x[0], e->x[2], p, eps, false);
+    if (e->a[3].i) to_negative = ind_minimum(to_negative, ind__distance(e, e->x[1], e->x[2], p, eps, false));
+    ind_tensor loss = ind__plus(e, ind_sub(to_positive, to_negative), e->a[0].f);
     e->y = ind__reduced_loss(e, 4, ind_maximum(loss, ind__num(e, 0)));
 }
 
@@ -9867,8 +9880,8 @@ static void ind__expand_inner(ind__expansion *e) {
     for (int d = 0; d < m - 1; d++) rows = ind_expr_mul(rows, ind_tensor_size(a, d));
     for (int d = 0; d < n - 1; d++) columns = ind_expr_mul(columns, ind_tensor_size(b, d));
     ind_expr first[2] = {rows, ind_tensor_size(a, -1)}, second[2] = {columns, ind_tensor_size(b, -1)};
-    ind_tensor y = ind_matmul(ind_view(a, first, 2), ind_transpose(ind_view(b, second, 2), 0, 1));
-    e->y = ind_view(y, size, m + n - 2);
+    ind_tensor transposed = ind_transpose(ind_view(b, second, 2), 0, 1);
+    e->y = ind_view(ind_matmul(ind_view(a, first, 2), transposed), size, m + n - 2);
 }
 
 static ind_tensor ind__outer(ind_tensor a, ind_tensor b) {
@@ -11335,9 +11348,9 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
-        ind_tensor near = k < 2 ? t : back;
-        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, near, 1), a, -5 * a, 8 * a, -4 * a)
-                                        : ind__cubic(e, near, a + 2, -(a + 3), 0, 1);
+        ind_tensor distance = k < 2 ? t : back;
+        ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, distance, 1), a, -5 * a, 8 * a, -4 * a)
+                                        : ind__cubic(e, distance, a + 2, -(a + 3), 0, 1);
         ind_tensor at = ind__plus(e, ind_cast(first, IND_I64), k - 1);
         at = ind_minimum(ind_maximum(at, ind__num(e, 0)), ind__size_number(e, ind_expr_sub(in, one), IND_I64));
         for (int d = dim; d < ind_tensor_rank(x) - 1; d++) w = ind_unsqueeze(w, -1);
@@ -11365,14 +11378,14 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
 }
 
 /* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
-static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor far, bool cubic) {
+static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, bool cubic) {
     const double a = -0.5;
     ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
-    far = ind_abs(far);
-    if (!cubic) return ind_relu(ind_sub(one, far));
-    ind_tensor outer = ind__cubic(e, far, a, -5 * a, 8 * a, -4 * a);
-    outer = ind_where(ind_lt(far, ind__num(e, 2)), outer, zero);
-    return ind_where(ind_lt(far, one), ind__cubic(e, far, a + 2, -(a + 3), 0, 1), outer);
+    distance = ind_abs(distance);
+    if (!cubic) return ind_relu(ind_sub(one, distance));
+    ind_tensor outer = ind__cubic(e, distance, a, -5 * a, 8 * a, -4 * a);
+    outer = ind_where(ind_lt(distance, ind__num(e, 2)), outer, zero);
+    return ind_where(ind_lt(distance, one), ind__cubic(e, distance, a + 2, -(a + 3), 0, 1), outer);
 }
 
 /* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
@@ -11405,10 +11418,10 @@ static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind
     ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
     first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
     ind__aa_met met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
-    ind_tensor far = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
+    ind_tensor distance = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
     met.inside = ind_lt(met.at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
     met.inside = ind_logical_and(met.inside, ind_le(met.at, last));
-    met.weight = ind_where(met.inside, ind__aa_filter(e, ind_div(far, wide), cubic), ind_scalar(e->g, 0));
+    met.weight = ind_where(met.inside, ind__aa_filter(e, ind_div(distance, wide), cubic), ind_scalar(e->g, 0));
     met.weight = ind_div(met.weight, ind__sum_last(met.weight, 1, true));
     met.at = ind_minimum(met.at, last);
     return met;
@@ -11950,13 +11963,14 @@ static void ind__print_dims(ind__text *t, const ind_expr *list, int count) {
     ind__textf(t, "]");
 }
 
+/* With the escapes that ind__need_text reads. */
 static void ind__print_string(ind__text *t, const char *s) {
-    ind__textf(t, "\"");
+    ind__text_raw(t, "\"", 1);
     for (; *s; s++) {
-        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
-        ind__text_raw(t, s, 1);
+        if (*s == '"' || *s == '\\' || *s == '\n') ind__text_raw(t, "\\", 1);
+        ind__text_raw(t, *s == '\n' ? "n" : s, 1);
     }
-    ind__textf(t, "\"");
+    ind__text_raw(t, "\"", 1);
 }
 
 static void ind__print_attr(ind__text *t, const ind__attr *a) {
@@ -12038,7 +12052,8 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
 
 static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
     bool opaque = n->op == IND_OP_EXTERN;
-    ind__textf(t, opaque ? "extern(\"%s\"" : "%s(", n->attr[0].s);
+    ind__textf(t, "%s(", opaque ? "extern" : n->attr[0].s);
+    if (opaque) ind__print_string(t, n->attr[0].s);
     for (uint32_t k = 0; k < n->num_operands; k++) {
         if (k || opaque) ind__textf(t, ", ");
         ind__print_operand(t, g, n->operand[k]);
@@ -12056,15 +12071,9 @@ static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__no
 static void ind__print_function(ind__text *t, const ind__function *f) {
     ind__textf(t, "  function ");
     ind__function_print_signature(t, f);
-    ind__textf(t, " = \"");
-    for (const char *s = f->cuda; *s; s++) {
-        if (*s == '"' || *s == '\\') ind__textf(t, "\\");
-        if (*s == '\n')
-            ind__textf(t, "\\n");
-        else
-            ind__text_raw(t, s, 1);
-    }
-    ind__textf(t, "\"\n");
+    ind__textf(t, " = ");
+    ind__print_string(t, f->cuda);
+    ind__textf(t, "\n");
 }
 
 static void ind__print_call(ind__text *t, const ind_graph *g, const ind__node *n) {
@@ -12427,20 +12436,29 @@ static bool ind__need_scalar(ind__parser *p, ind__attr *a) {
     return true;
 }
 
-static bool ind__need_string(ind__parser *p, ind__attr *a) {
-    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes");
-    const char *begin = p->at, *s = p->at + 1, *end = s;
+/* string = a string in double quotes, on one line; in it \n is a new line, \" a quote, \\ a backslash, and no other
+   escape is known. Its text, in the graph's memory; NULL: an error. */
+static const char *ind__need_text(ind__parser *p) {
+    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
+    const char *begin = p->at, *end = begin + 1;
     while (*end && *end != '"' && *end != '\n') end += *end == '\\' && end[1] && end[1] != '\n' ? 2 : 1;
-    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line");
-    char *text = ind__arena_alloc(&p->g->arena, (size_t)(end - begin));
-    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory");
-    a->s = text;
-    while (s < end) {
-        if (*s == '\\') s++;
-        *text++ = *s++;
+    if (*end != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
+    char *text = (char *)ind__arena_alloc(&p->g->arena, (size_t)(end - begin)), *to = text;
+    if (!text) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
+    for (const char *s = begin + 1; s < end; s++) {
+        const bool escape = *s == '\\';
+        if (escape && !strchr("n\"\\", *++s))
+            return ind__parse_error(p, s - 1, IND_PARSE, "unknown escape; \\n, \\\" and \\\\ are allowed"), NULL;
+        *to++ = *s;
+        if (escape && *s == 'n') to[-1] = '\n';
     }
     p->at = end + 1;
-    return true;
+    return text;
+}
+
+static bool ind__need_string(ind__parser *p, ind__attr *a) {
+    a->s = ind__need_text(p);
+    return a->s != NULL;
 }
 
 static bool ind__need_bool(ind__parser *p, ind__attr *a) {
@@ -12979,23 +12997,6 @@ static void ind__parse_output(ind__parser *p) {
     } while (ind__take(p, ','));
 }
 
-/* The text of a string with its escapes resolved: \" \\ \n. In the graph's memory. */
-static const char *ind__need_code(ind__parser *p) {
-    if (!ind__peek(p, '"')) return ind__expected(p, "a string in double quotes"), NULL;
-    const char *begin = p->at, *s = p->at + 1;
-    while (*s && *s != '"' && *s != '\n') s += *s == '\\' && s[1] && s[1] != '\n' ? 2 : 1;
-    if (*s != '"') return ind__parse_error(p, begin, IND_PARSE, "the string does not end on its line"), NULL;
-    char *code = ind__arena_alloc(&p->g->arena, (size_t)(s - begin) + 1), *to = code;
-    if (!code) return ind__parse_error(p, begin, IND_OUT_OF_MEMORY, "out of memory"), NULL;
-    for (const char *from = begin + 1; from < s; from++) {
-        bool escaped = *from == '\\';
-        if (escaped) from++;
-        *to++ = escaped && *from == 'n' ? '\n' : *from;
-    }
-    p->at = s + 1;
-    return code;
-}
-
 /* function = "function" signature "=" string */
 static void ind__parse_function(ind__parser *p) {
     ind__skip(p);
@@ -13007,7 +13008,7 @@ static void ind__parse_function(ind__parser *p) {
         return;
     }
     p->at = at + n;
-    const char *code = ind__need(p, '=') ? ind__need_code(p) : NULL;
+    const char *code = ind__need(p, '=') ? ind__need_text(p) : NULL;
     if (!code) return;
     if (!code[strspn(code, " \t\n")]) {
         ind__parse_error(p, at, IND_PARSE, "the function's text is empty");
@@ -14966,7 +14967,7 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     double n = (double)l->node->attr[0].i;
     if (n == 0) return ind_op_digamma(o, x);
-    double factor = fmod(n, 2) ? tgamma(n + 1) : -tgamma(n + 1);
+    double factor = fmod(n, 2) != 0 ? tgamma(n + 1) : -tgamma(n + 1);
     return ind_op_mul(o, graph__lower_float(o, l, factor), ind_op_zeta(o, graph__lower_float(o, l, n + 1), x));
 }
 
@@ -16072,8 +16073,8 @@ static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, con
     u.points = ind_expr_product(l->context, size, rank - u.whole);
     u.places = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
-    bool small = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
-    u.number = small ? IND_I32 : IND_I64;
+    bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
+    u.number = fits ? IND_I32 : IND_I64;
     u.in_place = l->into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.checked = true;
@@ -16973,8 +16974,8 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
     ind_expr octant = ind_expr_min(quarter, ind_expr_sub(ind_int(c, n), quarter));
     ind_value x =
         ind_op_mul(o, ind_op_index(o, octant, l->compute), ind_op_constant(o, pi / (2 * (double)n), l->compute));
-    ind_value near = ind_op_index(o, ind_expr_eq(octant, quarter), IND_BOOL);
-    ind_value v = ind_op_where(o, near, ind_op_cos(o, x), ind_op_sin(o, x));
+    ind_value use_cosine = ind_op_index(o, ind_expr_eq(octant, quarter), IND_BOOL);
+    ind_value v = ind_op_where(o, use_cosine, ind_op_cos(o, x), ind_op_sin(o, x));
     v = ind_op_where(o, ind_op_index(o, ind_expr_lt(ind_int(c, n), half), IND_BOOL), ind_op_neg(o, v), v);
     ind_value scale = ind_op_constant(o, a[7].f, l->compute);
     if (a[6].i) {
@@ -19619,9 +19620,9 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
         x = ind_op_maximum(o, x, ind_op_constant(o, 0, l->compute));
         x = ind_op_minimum(o, x, ind_op_index(o, last, l->compute));
     }
-    ind_value far = ind_op_constant(o, 2147483646.0, l->compute);
-    ind_value near = ind_op_lt(o, ind_op_abs(o, x), far);
-    return ind_op_where(o, near, x, ind_op_constant(o, -100, l->compute));
+    ind_value limit = ind_op_constant(o, 2147483646.0, l->compute);
+    ind_value inside = ind_op_lt(o, ind_op_abs(o, x), limit);
+    return ind_op_where(o, inside, x, ind_op_constant(o, -100, l->compute));
 }
 
 /* The image's element at a place in each dimension, 0 outside of it. */
@@ -19668,14 +19669,14 @@ static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, doubl
 static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
                               ind_expr size) {
     const double a = -0.75;
-    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), near = ind_op_sub(o, x, first);
-    ind_value back = ind_op_sub(o, unit, near);
+    ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), after = ind_op_sub(o, x, first);
+    ind_value back = ind_op_sub(o, unit, after);
     for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
-        ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), far = k < 2 ? near : back;
+        ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
         t->place[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
-                              ? graph__cubic(o, ind_op_add(o, far, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
-                              : graph__cubic(o, far, a + 2, -(a + 3), 0, 1, l->compute);
+                              ? graph__cubic(o, ind_op_add(o, distance, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
+                              : graph__cubic(o, distance, a + 2, -(a + 3), 0, 1, l->compute);
     }
 }
 
@@ -21790,7 +21791,7 @@ static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer 
 /* Offset of an access in its buffer, over the loops as they are now. */
 static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
     const graph__raised_buffer *b = &r->buffer[i->source];
-    const ind_expr *index = r->loops.index + i->index;
+    const ind_expr *index = i->num_index ? r->loops.index + i->index : NULL;
     bool linear = !r->body->result; /* the body of a kernel, whose layouts are fixed */
     return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
 }
@@ -22580,9 +22581,11 @@ static bool graph__raise_declared_loops(graph__raise *r) {
     ind__loops *l = &r->loops;
     const ind_body *b = r->body;
     const size_t most = 2 * IND_MAX_RANK + IND__MAX_UNBACKED + b->num_inst;
-    ind_expr *from = r->num_declared ? ind__alloc(r->c, 2 * most * sizeof *from) : NULL, *to = from + most;
+    if (!r->num_declared) return true;
+    ind_expr *from = (ind_expr *)ind__alloc(r->c, 2 * most * sizeof *from);
+    if (!from) return false;
+    ind_expr *to = from + most;
     int n = 0;
-    if (!from) return r->num_declared == 0;
     for (; n < r->num_declared; n++) from[n] = r->from_data[n], to[n] = r->declared[n];
     for (int v = 0; v < l->rank + l->rrank; v++) graph__raise_redeclare(r, l->var[v], from, to, &n);
     for (uint32_t k = 1; k < b->num_inst; k++)
@@ -23022,8 +23025,7 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
 }
 
 static ind_status ind__compile_way(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
-    ind_status status =
-        ind__nvrtc_compile(m->context, v->source, v->entry, &m->desc.plan->target, false, &cubin->data, &cubin->bytes);
+    ind_status status = ind__module_cubin(m, v, &cubin->data, &cubin->bytes);
     if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
     return status;
 }
@@ -24241,7 +24243,7 @@ static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
 
 static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
-    bool low = __builtin_add_overflow(a.lo, b.lo, &r.lo), high = __builtin_add_overflow(a.hi, b.hi, &r.hi);
+    bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
     s->never |= (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large; even the largest too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
@@ -24285,7 +24287,7 @@ static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
 
 static bool ind__mul_ends(int64_t a, int64_t b, int64_t *out, bool *above) {
     *above = (a < 0) == (b < 0);
-    return __builtin_mul_overflow(a, b, out);
+    return ind__mul_overflow(a, b, out);
 }
 
 static bool ind__div_ends(int64_t a, int64_t b, int64_t *out, bool *above) {

@@ -10583,8 +10583,8 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
    has no more of them than there are threads. */
 static int cg__column_vector(ind__writer *w, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool small = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
-        if (small && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
+        bool fits = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
     }
     memset(w->vector, 1, w->body->num_inst);
     return 1;

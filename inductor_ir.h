@@ -123,6 +123,10 @@ typedef struct ind_context_desc {
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
+    /* Functions declared in texts may hold preprocessor directives, pragmas and assembly. Only for texts that are
+       trusted like code of the program: an #include reads files of the machine that compiles. No environment variable.
+     */
+    bool trust_texts;
 } ind_context_desc;
 
 typedef struct ind_context ind_context;
@@ -745,6 +749,72 @@ typedef struct ind_realise_policy {
 /* -------------------------------------------------------------------------------------------- >>internal */
 /* From here on: shared between the five headers, not for users; may change in any version. */
 
+/* ---- compilers: GNU extensions are used where IND__GNU is 1, else ISO C. IND__PORTABLE, defined before the headers,
+   forces ISO C; the tests use it. ---- */
+
+#if defined(__GNUC__) && !defined(IND__PORTABLE)
+#define IND__GNU 1
+#else
+#define IND__GNU 0
+#endif
+
+#if IND__GNU && defined(__MINGW32__) && !defined(__clang__)
+#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99's, not those of the system's C library */
+#elif IND__GNU
+#define IND__PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define IND__PRINTF(f, a)
+#endif
+
+/* The value of 64 bits as two's complement; a plain conversion is implementation-defined where u > INT64_MAX. */
+static inline int64_t ind__as_signed(uint64_t u) {
+    return u <= INT64_MAX ? (int64_t)u : -(int64_t)(UINT64_MAX - u) - 1;
+}
+
+static inline bool ind__portable_add(int64_t a, int64_t b, int64_t *r) {
+    const int64_t sum = ind__as_signed((uint64_t)a + (uint64_t)b);
+    *r = sum;
+    return b < 0 ? sum > a : sum < a;
+}
+
+static inline bool ind__portable_sub(int64_t a, int64_t b, int64_t *r) {
+    const int64_t difference = ind__as_signed((uint64_t)a - (uint64_t)b);
+    *r = difference;
+    return b < 0 ? difference < a : difference > a;
+}
+
+static inline bool ind__portable_mul(int64_t a, int64_t b, int64_t *r) {
+    const uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    const uint64_t most = (uint64_t)INT64_MAX + ((a < 0) != (b < 0)); /* magnitude of the result */
+    *r = ind__as_signed((uint64_t)a * (uint64_t)b);
+    return x && y > most / x;
+}
+
+/* *r = the result modulo 2^64; true if it overflows 64 bits. r may point to an operand's variable. */
+static inline bool ind__add_overflow(int64_t a, int64_t b, int64_t *r) {
+#if IND__GNU
+    return __builtin_add_overflow(a, b, r);
+#else
+    return ind__portable_add(a, b, r);
+#endif
+}
+
+static inline bool ind__sub_overflow(int64_t a, int64_t b, int64_t *r) {
+#if IND__GNU
+    return __builtin_sub_overflow(a, b, r);
+#else
+    return ind__portable_sub(a, b, r);
+#endif
+}
+
+static inline bool ind__mul_overflow(int64_t a, int64_t b, int64_t *r) {
+#if IND__GNU
+    return __builtin_mul_overflow(a, b, r);
+#else
+    return ind__portable_mul(a, b, r);
+#endif
+}
+
 /* ---- memory: all through the context's allocator; NULL on failure, with IND_OUT_OF_MEMORY set ---- */
 
 void *ind__alloc(ind_context *c, size_t bytes);                                 /* zeroed */
@@ -770,11 +840,6 @@ void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity,
     ((T *)ind__grow((c), (void **)&(items), &(num), &(capacity), sizeof(T), 1))
 
 /* Records the failure (printf format; see ind__textf for what it may contain) and returns status. */
-#if defined(__GNUC__)
-#define IND__PRINTF(f, a) __attribute__((format(printf, f, a)))
-#else
-#define IND__PRINTF(f, a)
-#endif
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 ind_status ind__failed(ind_context *c); /* the recorded status, IND_VERIFY if a failure came without one */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
@@ -2095,17 +2160,17 @@ static void ir__text_lines(ind__text *t, const char *s, size_t n) {
 
 void ind__textf(ind__text *t, const char *format, ...) {
     if (t->failed) return;
-    char small[512];
+    char local[512];
     va_list args;
     va_start(args, format);
-    int n = vsnprintf(small, sizeof small, format, args);
+    int n = vsnprintf(local, sizeof local, format, args);
     va_end(args);
     if (n < 0) {
         t->failed = true;
         return;
     }
-    if ((size_t)n < sizeof small) {
-        ir__text_lines(t, small, (size_t)n);
+    if ((size_t)n < sizeof local) {
+        ir__text_lines(t, local, (size_t)n);
         return;
     }
     char *large = (char *)ind__alloc(t->context, (size_t)n + 1);
@@ -2261,8 +2326,8 @@ struct ind__interner {
     uint32_t *slot;
     uint16_t *tag;
     uint32_t table_size;
-    uint32_t small[IND__NUM_SMALL]; /* ids of small integers; 0: not yet interned */
-    ind__arena arena;               /* symbols, blocks of words */
+    uint32_t small_int[IND__NUM_SMALL]; /* ids of small integers; 0: not yet interned */
+    ind__arena arena;                   /* symbols, blocks of words */
     uint32_t *word;
     uint32_t words_left;
     struct ir__term_block *free_terms;
@@ -2449,7 +2514,7 @@ static const ir__range ir__anything = {INT64_MIN, INT64_MAX};
 
 static int64_t ir__cut_add(int64_t a, int64_t b) {
     int64_t r;
-    return __builtin_add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
+    return ind__add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
 
 static int64_t ir__sat_add(int64_t a, int64_t b) {
@@ -2463,7 +2528,7 @@ static int64_t ir__sat_mul(int64_t a, int64_t b) {
     int64_t r;
     bool negative = (a < 0) != (b < 0);
     bool infinite = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
-    return infinite || __builtin_mul_overflow(a, b, &r) ? (negative ? INT64_MIN : INT64_MAX) : r;
+    return infinite || ind__mul_overflow(a, b, &r) ? (negative ? INT64_MIN : INT64_MAX) : r;
 }
 
 static int64_t ir__floor_div(int64_t a, int64_t b) {
@@ -2637,8 +2702,8 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
 static ir__range ir__range_multiples(ir__range r, int64_t m) {
     if (m < 2) return r;
     int64_t up = r.lo == INT64_MIN ? 0 : -ir__floor_div(-r.lo, m), down = ir__floor_div(r.hi, m);
-    if (r.lo != INT64_MIN && __builtin_mul_overflow(up, m, &r.lo)) r.lo = INT64_MAX;
-    if (r.hi != INT64_MAX && __builtin_mul_overflow(down, m, &r.hi)) r.hi = INT64_MIN;
+    if (r.lo != INT64_MIN && ind__mul_overflow(up, m, &r.lo)) r.lo = INT64_MAX;
+    if (r.hi != INT64_MAX && ind__mul_overflow(down, m, &r.hi)) r.hi = INT64_MIN;
     return r;
 }
 
@@ -2690,7 +2755,7 @@ ind_expr ind_int(ind_context *c, int64_t value) {
     if (!c) return ir__expr_none(c);
     const uint64_t at = (uint64_t)value - (uint64_t)IND__LEAST_SMALL;
     if (at >= IND__NUM_SMALL) return ir__intern(c, IND_EXPR_INT, NULL, 0, value);
-    uint32_t *id = &c->interner->small[at];
+    uint32_t *id = &c->interner->small_int[at];
     if (!*id) *id = ir__intern(c, IND_EXPR_INT, NULL, 0, value).id;
     return ir__expr_make(c, *id);
 }
@@ -3097,7 +3162,7 @@ static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     bool flat = ind_expr_query_kind(e) == IND_EXPR_ADD;
     for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1) && !s->failed; i++) {
         ir__term t = ir__term_of(flat ? ind_expr_arg(e, i) : e);
-        if (__builtin_mul_overflow(t.c, factor, &t.c)) {
+        if (ind__mul_overflow(t.c, factor, &t.c)) {
             ir__fail_overflow(s->context);
             s->failed = true;
         }
@@ -3173,7 +3238,7 @@ static void ir__sum_normalise(ir__sum *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->num; i++) {
         if (n && s->t[n - 1].m.id == s->t[i].m.id) {
-            if (__builtin_add_overflow(s->t[n - 1].c, s->t[i].c, &s->t[n - 1].c)) {
+            if (ind__add_overflow(s->t[n - 1].c, s->t[i].c, &s->t[n - 1].c)) {
                 ir__fail_overflow(s->context);
                 s->failed = true;
                 return;
@@ -3196,14 +3261,14 @@ static ind_expr ir__sum_build(ir__sum *s) {
     if (s->failed) return ir__expr_none(c);
     if (!s->num) return ind_int(c, 0);
     if (s->num == 1) return ir__mul_int(s->t[0].m, s->t[0].c);
-    uint32_t small[32], *arg = s->num <= 32 ? small : (uint32_t *)ind__alloc(c, s->num * sizeof *arg);
+    uint32_t local[32], *arg = s->num <= 32 ? local : (uint32_t *)ind__alloc(c, s->num * sizeof *arg);
     bool ok = arg != NULL;
     for (uint32_t i = 0; ok && i < s->num; i++) {
         arg[i] = ir__mul_int(s->t[i].m, s->t[i].c).id;
         ok = arg[i] != 0;
     }
     ind_expr e = ok ? ir__intern(c, IND_EXPR_ADD, arg, (int)s->num, 0) : ir__expr_none(c);
-    if (arg != small) ind__free(c, arg);
+    if (arg != local) ind__free(c, arg);
     return e;
 }
 
@@ -3219,7 +3284,7 @@ static ind_expr ir__mul_int(ind_expr m, int64_t c) {
     const ir__expr_node *n = ir__node_of(m);
     if (n->kind == IND_EXPR_INT) {
         int64_t v;
-        return __builtin_mul_overflow(n->lo, c, &v) ? ir__fail_overflow(m.context) : ind_int(m.context, v);
+        return ind__mul_overflow(n->lo, c, &v) ? ir__fail_overflow(m.context) : ind_int(m.context, v);
     }
     if (!c) return ind_int(m.context, 0);
     ind_expr factor = ind_int(m.context, c);
@@ -3261,7 +3326,7 @@ static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
     uint32_t self[2], all[2 * IND__MAX_FACTORS + 2], num = 0, i = 0, j = 0;
     uint32_t num_f = ir__factors(a.m, &f, &self[0]), num_g = ir__factors(b.m, &g, &self[1]);
     out->m = a.m;
-    if (__builtin_mul_overflow(a.c, b.c, &out->c)) return false;
+    if (ind__mul_overflow(a.c, b.c, &out->c)) return false;
     if (num_f + num_g > IND__MAX_FACTORS) {
         ind__fail(c, IND_LIMIT, "a size expression is a product of more than %d factors", IND__MAX_FACTORS);
         out->m = ir__expr_none(c);
@@ -3588,7 +3653,7 @@ static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
         bool size = s && (s->kind == IND_SYMBOL_SIZE || s->kind == IND_SYMBOL_UNBACKED);
         if (size) b = 1;
         if (!size && ir__exact_factor((ir__term){1, other, 0}, &b, &y).id != other.id) continue;
-        if (__builtin_mul_overflow(a, b, &b)) continue;
+        if (ind__mul_overflow(a, b, &b)) continue;
         ind_expr quotient = ir__divide(ir__mul2(x, y), ind_int(c, b));
         ind_expr whole = ir__mul2(ir__mul_int(ir__remove_factor(rest.m, other), j->s->t[i].c), quotient);
         return ir__join_apply(j, i, ind_int(c, 0), whole, IND__EXPR_RULE_JOIN_QUOTIENTS);
@@ -3829,7 +3894,7 @@ ind_expr ind_expr_add(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y, v;
     bool ia = ind_expr_is_int(a, &x), ib = ind_expr_is_int(b, &y);
-    if (ia && ib) return __builtin_add_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
+    if (ia && ib) return ind__add_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if (ia && !x) return b;
     if (ib && !y) return a;
     return ir__cached(IND_EXPR_ADD, a, b, ir__make_add);
@@ -3932,7 +3997,7 @@ static ind_expr ir__mul2(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y, v;
     bool ia = ind_expr_is_int(a, &x), ib = ind_expr_is_int(b, &y);
-    if (ia && ib) return __builtin_mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
+    if (ia && ib) return ind__mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if ((ia && x == 1) || (ib && !y)) return b;
     if ((ib && y == 1) || (ia && !x)) return a;
     if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to multiply out or to join */
@@ -4009,7 +4074,7 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
     int64_t above, below;
     if (ir__is_const_term(t) && ir__is_const_term(g)) {
         below = ir__floor_mod(t.c, g.c);
-        if (__builtin_sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* then it is no small part */
+        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* then it is no small part */
         if (above) ir__sum_push(multiples, (ir__term){above, t.m, 0});
         if (below) ir__sum_push(rest, (ir__term){below, t.m, 0});
         return;
@@ -4127,7 +4192,7 @@ static ind_expr ir__rule_constant(ir__division *d) {
     ind_expr_bounds(a, &lo, &hi);
     if (!ind__ok(a) || !ind_expr_is_int(d->den, &b) || lo == INT64_MIN || hi == INT64_MAX) return ir__no_rule(d);
     int64_t q = ir__floor_div(lo, b), product;
-    if (q != ir__floor_div(hi, b) || __builtin_mul_overflow(q, b, &product)) return ir__no_rule(d);
+    if (q != ir__floor_div(hi, b) || ind__mul_overflow(q, b, &product)) return ir__no_rule(d);
     return d->mod ? ind_expr_sub(a, ind_int(d->context, product)) : ind_int(d->context, q);
 }
 
@@ -4221,7 +4286,7 @@ static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     ind_expr_bounds(a, NULL, &x);
     ind_expr_bounds(b, NULL, &y);
     bool ends = (x != INT64_MAX || ind_expr_is_int(a, NULL)) && (y != INT64_MAX || ind_expr_is_int(b, NULL));
-    return ends && __builtin_mul_overflow(x, y, &product);
+    return ends && ind__mul_overflow(x, y, &product);
 }
 
 /* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
@@ -4237,8 +4302,8 @@ static ind_expr ir__rule_nested(ir__division *d) {
     ind_expr_bounds(product, &least, NULL);
     if (!ind__ok(product) || least < 1) return ir__no_rule(d);
     if (c)
-        shift = ind_expr_is_int(by, &i) && __builtin_mul_overflow(i, c, &scaled) ? ir__no_rule(d)
-                                                                                 : ir__mul2(by, ind_int(d->context, c));
+        shift = ind_expr_is_int(by, &i) && ind__mul_overflow(i, c, &scaled) ? ir__no_rule(d)
+                                                                            : ir__mul2(by, ind_int(d->context, c));
     return ind__ok(shift) ? ir__divide(ind_expr_add(x, shift), product) : ir__no_rule(d);
 }
 
@@ -4619,14 +4684,14 @@ static void ir__list_sort(ir__list *l) {
 /* Interns a node over the list and frees it. */
 static ind_expr ir__list_intern(ir__list *l, ind_expr_kind kind) {
     ind_context *c = l->context;
-    uint32_t small[32], *id = l->num <= 32 ? small : (uint32_t *)ind__alloc(c, l->num * sizeof *id);
+    uint32_t local[32], *id = l->num <= 32 ? local : (uint32_t *)ind__alloc(c, l->num * sizeof *id);
     ind_expr r = ir__expr_none(c);
     if (!l->failed && id && l->num == 1) r = l->v[0];
     if (!l->failed && id && l->num > 1) {
         for (uint32_t i = 0; i < l->num; i++) id[i] = l->v[i].id;
         r = ir__intern(c, kind, id, (int)l->num, 0);
     }
-    if (id != small) ind__free(c, id);
+    if (id != local) ind__free(c, id);
     ind__free(c, l->v);
     return r;
 }
@@ -5137,11 +5202,36 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
 
 /* ---- values ---- */
 
-/* Intermediate results have 128 bits where the compiler does, so that a value that fits in 64 is found. */
-#ifdef __SIZEOF_INT128__
+/* Intermediate results have 128 bits where the compiler does, so that a value that fits in 64 is found. With 64 bits an
+   intermediate result beyond them is IND_OVERFLOW. */
+#if IND__GNU && defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 ir__wide;
+
+static bool ir__wide_add(ir__wide a, ir__wide b, ir__wide *out) {
+    return __builtin_add_overflow(a, b, out);
+}
+
+static bool ir__wide_mul(ir__wide a, ir__wide b, ir__wide *out) {
+    return __builtin_mul_overflow(a, b, out);
+}
+
+static bool ir__wide_negate(ir__wide a, ir__wide *out) {
+    return __builtin_sub_overflow(0, a, out);
+}
 #else
 typedef int64_t ir__wide;
+
+static bool ir__wide_add(ir__wide a, ir__wide b, ir__wide *out) {
+    return ind__add_overflow(a, b, out);
+}
+
+static bool ir__wide_mul(ir__wide a, ir__wide b, ir__wide *out) {
+    return ind__mul_overflow(a, b, out);
+}
+
+static bool ir__wide_negate(ir__wide a, ir__wide *out) {
+    return ind__sub_overflow(0, a, out);
+}
 #endif
 
 static bool ir__narrow_value(ir__wide v, int64_t *out) {
@@ -5167,12 +5257,12 @@ static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a,
     bool overflow = false;
     ir__wide negated;
     switch (kind) {
-    case IND_EXPR_ADD: overflow = __builtin_add_overflow(a, b, out); break;
-    case IND_EXPR_MUL: overflow = __builtin_mul_overflow(a, b, out); break;
+    case IND_EXPR_ADD: overflow = ir__wide_add(a, b, out); break;
+    case IND_EXPR_MUL: overflow = ir__wide_mul(a, b, out); break;
     case IND_EXPR_FLOORDIV:
     case IND_EXPR_MOD:
         if (!b) return ind__fail(c, IND_INVALID_ARGUMENT, "division by zero in a size expression");
-        overflow = b == -1 && kind == IND_EXPR_FLOORDIV && __builtin_sub_overflow(0, a, &negated);
+        overflow = b == -1 && kind == IND_EXPR_FLOORDIV && ir__wide_negate(a, &negated);
         if (!overflow) *out = kind == IND_EXPR_MOD ? ir__wide_floor_mod(a, b) : ir__wide_floor_div(a, b);
         break;
     case IND_EXPR_MIN: *out = a < b ? a : b; break;
@@ -5245,13 +5335,13 @@ static ind_status ir__eval_node(ir__evaluation *v, ind_expr e, ir__wide *out) {
 }
 
 static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
-    int64_t small;
+    int64_t value;
     const ind_symbol *s = ind_expr_symbol(e);
-    if (ind_expr_is_int(e, &small)) return *out = small, IND_OK;
+    if (ind_expr_is_int(e, &value)) return *out = value, IND_OK;
     if (s) {
-        if (!v->value || !v->value(s, v->user, &small))
+        if (!v->value || !v->value(s, v->user, &value))
             return ind__fail(v->context, IND_NOT_FOUND, "no value is given for %s", s->name);
-        return *out = small, IND_OK;
+        return *out = value, IND_OK;
     }
     bool written = v->steps++ >= IND__WALK_FREE;
     uint32_t known = written ? ir__map_get(&v->memo, e.id) : 0;
@@ -5335,7 +5425,7 @@ typedef struct ir__pass {
 static ind_expr ir__pass_run(ir__pass *p, ind_expr e);
 
 static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
-    ind_expr small[16], *arg = args <= 16 ? small : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
+    ind_expr local[16], *arg = args <= 16 ? local : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
     if (!arg) return ir__expr_none(e.context);
     /* a product of symbols over the same symbols is the same product: no rule is about it */
     bool ok = true, same = ind_expr_query_kind(e) == IND_EXPR_MUL && ir__node_of(e)->depth == 1;
@@ -5345,7 +5435,7 @@ static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
         same = same && arg[i].id == ind_expr_arg(e, i).id;
     }
     ind_expr r = !ok ? ir__expr_none(e.context) : same ? e : ind__expr_rebuild(e, arg, args);
-    if (arg != small) ind__free(e.context, arg);
+    if (arg != local) ind__free(e.context, arg);
     return r;
 }
 
@@ -5599,7 +5689,7 @@ static ind_expr ir__shifted(ind_expr f) {
     if (!s || ind__ok(s->extent) || !lo || lo == INT64_MIN) return f;
     ind_symbol moved = *s;
     moved.lo = moved.hint = 0;
-    if (hi == INT64_MAX || __builtin_sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
+    if (hi == INT64_MAX || ind__sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
     moved.multiple_of = 1;
     moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* its own: two symbols may differ in any field */
     return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
@@ -5807,13 +5897,13 @@ static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out)
         *out = own & 2 ? *out - 1 : 0;
         return true;
     }
-    const int64_t far = (int64_t)1 << 20; /* where there is no end */
-    int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -far ? ir__sat_add(s->hi, -far) : -far, hi = s->hi;
-    if (hi == INT64_MAX) hi = lo < INT64_MAX - far ? lo + far : lo;
+    const int64_t reach = (int64_t)1 << 20; /* where there is no end */
+    int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -reach ? ir__sat_add(s->hi, -reach) : -reach, hi = s->hi;
+    if (hi == INT64_MAX) hi = lo < INT64_MAX - reach ? lo + reach : lo;
     int64_t v = own & 1 ? hi : lo, m = s->multiple_of;
     v -= v % m; /* towards 0 */
-    if (v < s->lo && __builtin_add_overflow(v, m, &v)) return false;
-    if (v > s->hi && __builtin_sub_overflow(v, m, &v)) return false;
+    if (v < s->lo && ind__add_overflow(v, m, &v)) return false;
+    if (v > s->hi && ind__sub_overflow(v, m, &v)) return false;
     *out = v;
     return v >= s->lo && v <= s->hi;
 }
@@ -5955,7 +6045,7 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e);
 /* lcm where it fits. */
 static int64_t ir__lcm64(int64_t a, int64_t b) {
     int64_t g = ir__gcd64(a, b), r;
-    return !g || __builtin_mul_overflow(a / g, b, &r) ? a : r;
+    return !g || ind__mul_overflow(a / g, b, &r) ? a : r;
 }
 
 static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
@@ -5965,7 +6055,7 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
     case IND_EXPR_MUL:
         g = 1;
         for (int i = 0; i < ind_expr_num_args(e); i++)
-            if (!__builtin_mul_overflow(g, ir__known_factor(w, ind_expr_arg(e, i)), &wider)) g = wider;
+            if (!ind__mul_overflow(g, ir__known_factor(w, ind_expr_arg(e, i)), &wider)) g = wider;
         return g;
     case IND_EXPR_ADD:
     case IND_EXPR_MOD: /* x % m = x - m * (x // m) */
@@ -6048,14 +6138,13 @@ bool ind_known_multiple(ind_expr e, int64_t of) {
 static bool ir__term_residue(ind_facts *f, ir__term t, int64_t d, int64_t *r) {
     int64_t factor = ir__plain_divisor(t.m), c = t.c % d, modulus, value;
     *r = 0;
-    if (__builtin_mul_overflow(c, factor % d, &value)) return false;
+    if (ind__mul_overflow(c, factor % d, &value)) return false;
     if (value % d == 0) return true;
     const ir__ids *list = f ? &f->known.residue : NULL;
     for (uint32_t i = 0; list && i < list->num; i += 3) {
         if (list->id[i] != t.m.id || !ind_expr_is_int(ir__id_at(f, list, i + 1), &modulus)) continue;
-        if (!ind_expr_is_int(ir__id_at(f, list, i + 2), &value) || __builtin_mul_overflow(c, modulus, &modulus))
-            continue;
-        if (modulus % d || __builtin_mul_overflow(c, value, &value)) continue;
+        if (!ind_expr_is_int(ir__id_at(f, list, i + 2), &value) || ind__mul_overflow(c, modulus, &modulus)) continue;
+        if (modulus % d || ind__mul_overflow(c, value, &value)) continue;
         *r = ir__floor_mod(value, d);
         return true;
     }
@@ -8112,7 +8201,7 @@ static int ir__quotient_op(const ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
     bool quotient = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
-    if (!quotient || !ir__style_is_c(w->style) || (ir__prove_ge0(a) && ir__prove_ge0(b))) return kind;
+    if (!quotient || !ir__style_is_c(w->style) || (ir__prove_ge0(a) && ir__prove_ge0(b))) return (int)kind;
     return kind == IND_EXPR_MOD ? IR__FORM_MOD_CALL : IR__FORM_DIV_CALL;
 }
 
@@ -8123,7 +8212,7 @@ static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
     const ir__form *known = ir__form_find(w, 2 * e.id);
     if (known) return known;
     int n = ind_expr_num_args(e);
-    const ir__form *small[8], **arg = small;
+    const ir__form *local[8], **arg = local;
     if (n > 8 && !(arg = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)n * sizeof *arg))) return NULL;
     for (int i = 0; i < n; i++)
         if (!(arg[i] = ir__form_of(w, ind_expr_arg(e, i)))) return NULL;
@@ -8381,7 +8470,7 @@ static int64_t ir__split_ops(const ir__split *s) {
 static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, ir__mono *out) {
     out->n = a->n + b->n;
     out->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *out->f);
-    if (!out->f || out->n > 60 || __builtin_mul_overflow(a->c, b->c, &out->c)) return false;
+    if (!out->f || out->n > 60 || ind__mul_overflow(a->c, b->c, &out->c)) return false;
     for (int i = 0; i < a->n; i++) out->f[i] = a->f[i];
     for (int i = 0; i < b->n; i++) out->f[a->n + i] = b->f[i];
     return true;
@@ -8578,7 +8667,7 @@ static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const 
             const ir__form *x = flat ? f->arg[k] : f;
             if (x->op != IND_EXPR_INT)
                 arg[n++] = x;
-            else if (__builtin_mul_overflow(c, x->value, &c))
+            else if (ind__mul_overflow(c, x->value, &c))
                 return NULL;
         }
     }
@@ -8719,7 +8808,7 @@ static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int6
     for (int i = 0; i < r->px.n; i++) {
         ir__mono m = r->px.t[i];
         if (!m.n) continue;
-        if (__builtin_mul_overflow(m.c, n, &m.c)) return false;
+        if (ind__mul_overflow(m.c, n, &m.c)) return false;
         out->t[out->n++] = m;
     }
     for (int i = 0; k && i < r->pb.n; i++) {
@@ -8727,8 +8816,7 @@ static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int6
         if (!m.n) continue;
         int at = ir__poly_find(w, out, &m);
         if (at < 0) out->t[at = out->n++] = (ir__mono){0, m.n, m.f};
-        if (__builtin_mul_overflow(m.c, k, &m.c) || __builtin_add_overflow(out->t[at].c, m.c, &out->t[at].c))
-            return false;
+        if (ind__mul_overflow(m.c, k, &m.c) || ind__add_overflow(out->t[at].c, m.c, &out->t[at].c)) return false;
         if (!out->t[at].c) out->t[at] = out->t[--out->n];
     }
     if (integer || !out->n) out->t[out->n++] = (ir__mono){integer, 0, NULL};
@@ -8761,8 +8849,8 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
     if (*fits) ir__tally_change(&all, &term, 1);
     for (int i = 0; i < r->units && *fits; i++) {
         ir__mono m = r->unit[i].m;
-        *fits = !__builtin_mul_overflow(m.c, i ? v->divisors : v->constant, &m.c) &&
-                !__builtin_add_overflow(m.c, r->unit[i].now, &m.c);
+        *fits = !ind__mul_overflow(m.c, i ? v->divisors : v->constant, &m.c) &&
+                !ind__add_overflow(m.c, r->unit[i].now, &m.c);
         if (m.c && *fits) ir__tally_change(&all, &m, 1);
     }
     return ir__tally_cost(&all);
@@ -8814,9 +8902,9 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
 static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     int64_t least = v->k, integer = r->integer;
-    if (v->id->numerator < 0 && __builtin_sub_overflow(0, integer, &integer)) return NULL;
-    if (__builtin_mul_overflow(least, r->of_divisor, &least) || __builtin_add_overflow(integer, least, &integer) ||
-        __builtin_sub_overflow(v->integer, integer, &integer))
+    if (v->id->numerator < 0 && ind__sub_overflow(0, integer, &integer)) return NULL;
+    if (ind__mul_overflow(least, r->of_divisor, &least) || ind__add_overflow(integer, least, &integer) ||
+        ind__sub_overflow(v->integer, integer, &integer))
         return NULL;
     ind_expr x = v->id->numerator < 0 ? ind_expr_neg(r->x) : r->x, b = v->id->divisor < 0 ? ind_expr_neg(r->b) : r->b;
     if (v->k) x = ind_expr_add(x, ind_expr_mul(r->b, ind_int(c, v->k)));
@@ -8883,8 +8971,8 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
         const ir__unit *u = &r->unit[0];
         if (u->now == INT64_MIN || u->now % u->m.c) return;
         v.constant = -(u->now / u->m.c);
-        if (__builtin_add_overflow(rest, -v.constant, &rest) || rest == INT64_MIN ||
-            __builtin_add_overflow(v.integer, v.id->sign * rest, &v.integer))
+        if (ind__add_overflow(rest, -v.constant, &rest) || rest == INT64_MIN ||
+            ind__add_overflow(v.integer, v.id->sign * rest, &v.integer))
             return;
         if (r->number && v.integer % r->of_divisor) return;
     }
@@ -8905,8 +8993,8 @@ static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4
     k[n++] = 0;
     if (r->number && v->integer && v->integer % r->of_divisor == 0) k[n++] = -(v->integer / r->of_divisor);
     if (!mod && u->now > INT64_MIN + 1 && u->now % u->m.c == 0 &&
-        !__builtin_add_overflow(u->now / u->m.c, v->constant, &k[n]) && k[n] &&
-        !__builtin_mul_overflow(k[n], v->id->sign * v->id->divisor, &k[n]))
+        !ind__add_overflow(u->now / u->m.c, v->constant, &k[n]) && k[n] &&
+        !ind__mul_overflow(k[n], v->id->sign * v->id->divisor, &k[n]))
         n++;
     if (!r->shares || n > 2) return n;
     k[n++] = 1;
@@ -8923,10 +9011,10 @@ static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting 
         ir__rewriting v = *base;
         if (k[i] > INT32_MAX || k[i] < -INT32_MAX) continue;
         v.k = k[i];
-        if ((id->op != IND_EXPR_MOD && __builtin_sub_overflow(v.constant, id->sign * id->divisor * v.k, &v.constant)) ||
-            __builtin_mul_overflow(v.k, r->of_divisor, &v.integer) ||
-            __builtin_add_overflow(v.integer, base->integer, &v.integer) ||
-            (id->divisors && __builtin_add_overflow(v.constant, r->of_divisor, &v.constant)))
+        if ((id->op != IND_EXPR_MOD && ind__sub_overflow(v.constant, id->sign * id->divisor * v.k, &v.constant)) ||
+            ind__mul_overflow(v.k, r->of_divisor, &v.integer) ||
+            ind__add_overflow(v.integer, base->integer, &v.integer) ||
+            (id->divisors && ind__add_overflow(v.constant, r->of_divisor, &v.constant)))
             continue;
         ir__list_rewriting(w, r, v);
         if (r->residues && v.integer && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
@@ -8936,8 +9024,7 @@ static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting 
 static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
     ir__rewriting v = {.id = id, .integer = r->integer, .constant = id->constant, .divisors = id->divisors};
     if ((id->positive && !r->positive) || (id->divisors && r->units == 1 && !r->number)) return;
-    if (__builtin_mul_overflow(v.integer, id->numerator, &v.integer) ||
-        __builtin_add_overflow(v.integer, id->offset, &v.integer))
+    if (ind__mul_overflow(v.integer, id->numerator, &v.integer) || ind__add_overflow(v.integer, id->offset, &v.integer))
         return;
     ir__list_shifts(w, r, &v);
     const int64_t integer = v.integer;
@@ -9030,7 +9117,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     minus.t = (ir__mono *)ind__arena_copy(&w->arena, minus.t, (size_t)minus.n * sizeof *minus.t);
     if (!minus.t) return false;
     for (int i = 0; i < minus.n; i++)
-        if (__builtin_sub_overflow(0, minus.t[i].c, &minus.t[i].c)) return false;
+        if (ind__sub_overflow(0, minus.t[i].c, &minus.t[i].c)) return false;
     r->over[0] = (ir__cost){r->fb->ops, r->fb->chars};
     r->over[1] = ir__poly_cost(&minus);
     r->minus[0] = ir__all_negative(&r->pb);
@@ -9137,7 +9224,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     out.n = p->n;
     for (int i = 0; i < out.n; i++) { /* there may be such a term already */
         if (i == r->term || !ir__mono_alike(w, &out.t[i], &out.t[r->term])) continue;
-        if (__builtin_add_overflow(out.t[r->term].c, out.t[i].c, &out.t[r->term].c)) return false;
+        if (ind__add_overflow(out.t[r->term].c, out.t[i].c, &out.t[r->term].c)) return false;
         out.t[i].c = 0;
     }
     for (int i = 0; i < r->units; i++) {
@@ -9187,7 +9274,7 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     ind_context *c = w->context;
     if (f->id) return ir__expr_make(c, f->id);
     if (f->op == IND_EXPR_INT) return ind_int(c, f->value);
-    ind_expr small[8], *v = small, r = ir__expr_none(c);
+    ind_expr local[8], *v = local, r = ir__expr_none(c);
     if (f->num > 8 && !(v = (ind_expr *)ind__arena_alloc(&w->arena, (size_t)f->num * sizeof *v))) return r;
     for (int i = 0; i < f->num; i++)
         if (!ind__ok(v[i] = ir__form_value(w, f->arg[i]))) return r;
@@ -9280,7 +9367,7 @@ static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t inte
     for (int i = 0; i < v->d->n; i++) {
         bool to_left = left >> i & 1;
         ir__mono m = v->d->t[i];
-        if (to_left && __builtin_sub_overflow(0, m.c, &m.c)) return;
+        if (to_left && ind__sub_overflow(0, m.c, &m.c)) return;
         ir__poly *s = &side[!to_left];
         s->t[s->n++] = m;
     }
@@ -9742,12 +9829,14 @@ static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
 }
 
 static bool ir__parse_number(ir__expr_parser *p) {
+    const uint64_t most = (uint64_t)INT64_MAX + 1; /* after a minus sign */
     uint64_t v = 0;
     const char *begin = p->at;
-    for (; *p->at >= '0' && *p->at <= '9'; p->at++)
-        if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(*p->at - '0'), &v) ||
-            v > (uint64_t)INT64_MAX + 1)
-            return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+    for (; *p->at >= '0' && *p->at <= '9'; p->at++) {
+        const uint64_t digit = (uint64_t)(*p->at - '0');
+        if (v > (most - digit) / 10) return ir__parse_fail(p, begin, IND_OVERFLOW, "the number exceeds 64 bits");
+        v = v * 10 + digit;
+    }
     if (v > (uint64_t)INT64_MAX) return ir__parse_least_integer(p, begin);
     return ir__push_value(p, ind_int(p->context, (int64_t)v), begin);
 }
@@ -10203,7 +10292,7 @@ static bool ir__recorder_grow_table(ind__recorder *r) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
         uint32_t n = x->op == IND_LOOP_INDIRECT ? 1 : x->num_index;
-        uint32_t at = (uint32_t)ir__inst_hash(x, b->index + x->index, n) & (size - 1);
+        uint32_t at = (uint32_t)ir__inst_hash(x, n ? b->index + x->index : NULL, n) & (size - 1);
         while (table[at]) at = (at + 1) & (size - 1);
         table[at] = i;
     }
@@ -10637,6 +10726,64 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
                 : ind__fail(context, IND_INVALID_ARGUMENT, "function: another function is registered as %s", s.name[0]);
 }
 
+/* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
+
+   A source is refused by its characters alone, before anything is compiled. The rules take in more than the language
+   does: what only looks like a directive, as in a comment of several lines, is refused too. They hold whether or not
+   the compiler knows trigraphs, and whatever it takes for the end of a line. */
+
+/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
+ */
+static const char *ir__code_continued(const char *s) {
+    for (;;) {
+        const char *t = *s == '\\' ? s + 1 : !strncmp(s, "?\?/", 3) ? s + 3 : s;
+        if (t == s) return s;
+        t += strspn(t, " \t\v\f");
+        if (*t != '\n' && *t != '\r') return s;
+        s = t + (t[0] == '\r' && t[1] == '\n' ? 2 : 1);
+    }
+}
+
+/* #, its trigraph or its digraph. */
+static bool ir__code_is_hash(const char *s) {
+    return *s == '#' || !strncmp(s, "?\?=", 3) || (*s == '%' && *ir__code_continued(s + 1) == ':');
+}
+
+/* May all before `at` on its line be blank, or end in a comment? The slash of a comment's end may begin the line. What
+   is not ASCII counts as blank. */
+static bool ir__code_begins_line(const char *code, const char *at) {
+    while (at > code && at[-1] != '\n' && at[-1] != '\r' &&
+           ((unsigned char)at[-1] <= ' ' || (unsigned char)at[-1] >= 127))
+        at--;
+    const bool slash = at > code && at[-1] == '/';
+    at -= slash;
+    return at == code || at[-1] == '\n' || at[-1] == '\r' || (slash && at[-1] == '*');
+}
+
+static bool ir__code_is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Does this word begin at s, perhaps over several lines? */
+static bool ir__code_is_word(const char *code, const char *s, const char *word) {
+    if (s > code && ir__code_is_letter(s[-1])) return false;
+    for (; *word; word++, s = ir__code_continued(s + 1))
+        if (*s != *word) return false;
+    return !ir__code_is_letter(*s);
+}
+
+/* What the source holds that it may not, and in which line; NULL: nothing. */
+static const char *ir__code_forbidden(const char *code, int *line) {
+    static const char *const words[] = {"_Pragma", "__pragma", "asm", "__asm", "__asm__"};
+    *line = 1;
+    for (const char *s = code; *s; *line += *s++ == '\n') {
+        if (ir__code_is_hash(s) && ir__code_begins_line(code, s)) return "a preprocessor directive";
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            if (ir__code_is_word(code, s, words[i])) return words[i];
+    }
+    return NULL;
+}
+
 const ind__function *ind__function_declare(ind_context *c, const char *signature, const char *cuda) {
     ir__signature s = {.context = c, .text = signature, .at = signature};
     if (ir__signature_parse(&s)) return NULL;
@@ -10646,7 +10793,16 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
-    if (twin && twin->cuda) return twin;
+    if (twin && twin->cuda) return twin; /* the program has registered the same source */
+    int line;
+    const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
+    if (forbidden) {
+        ind__fail(c, IND_NOT_SUPPORTED,
+                  "function %s: line %d of its source has %s, which texts may not have unless the context trusts them "
+                  "(ind_context_desc.trust_texts)",
+                  s.name[0], line, forbidden);
+        return NULL;
+    }
     ind_function_fn host = twin ? twin->host : NULL;
     for (const ind__function *f = ir__functions_of(c); f; f = f->next)
         if (ir__same_signature(f, &s) && ir__same_code(f->cuda, cuda) && f->host == host) return f;

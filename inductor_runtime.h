@@ -52,10 +52,15 @@ typedef enum ind_memory {
    makes one). */
 typedef struct ind_module ind_module;
 
-/* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. */
+/* A tensor that the caller gives or takes: contiguous, in the graph's dtype and shape at the sizes of the run. Bound
+   memory that a run writes (of outputs, mutated inputs and donated inputs) may share no byte with other bound memory or
+   with the workspace; IND_INVALID_ARGUMENT names both. One exception: an output may be bound to the very pointer of the
+   donated input that it takes over (ind_binding_info). Inputs and constants that are only read may overlap. Where sizes
+   come from data, a tensor's memory is that of the most they can be. */
 typedef struct ind_binding {
     const char *name; /* of an input, constant or output */
     void *data;
+    size_t bytes; /* of the memory at data, which must be enough at the sizes of the run; 0: not checked */
 } ind_binding;
 
 typedef enum ind_binding_kind { IND_BINDING_INPUT, IND_BINDING_CONST, IND_BINDING_OUTPUT } ind_binding_kind;
@@ -168,10 +173,10 @@ IND_API ind_verdict ind_would_compile(ind_module *module, const char *sizes);
 
 /* --------------------------------------------------------------------------------------------------- >>run */
 
-/* One call: allocates what it needs, copies (host memory), runs, waits. Outputs may not overlap inputs; inputs that the
-   graph mutates are written. Errors: IND_INVALID_ARGUMENT (a binding missing, unknown, twice or NULL), IND_OUT_OF_RANGE
-   (sizes against their declaration), IND_INDEX_OUT_OF_RANGE (an index found in the data), IND_OUT_OF_MEMORY,
-   IND_DEVICE. */
+/* One call: allocates what it needs, copies (host memory), runs, waits. Inputs that the graph mutates are written.
+   Errors: IND_INVALID_ARGUMENT (a binding missing, twice, NULL, too short, or overlapping another: see ind_binding),
+   IND_NOT_FOUND (a binding of another name), IND_OUT_OF_RANGE (sizes against their declaration), IND_INDEX_OUT_OF_RANGE
+   (an index found in the data), IND_OUT_OF_MEMORY, IND_DEVICE. */
 typedef struct ind_run_desc {
     const ind_binding *bindings;
     int num_bindings;
@@ -211,7 +216,9 @@ typedef struct ind_launch_desc {
    Captured by the caller right behind another launch of a module of the same context, the first of several kernels may
    begin before that launch is done, and waits for it (sm_90 and later, drivers for CUDA 12.3 and later): the graph has
    a programmatic edge there. Not if it reads constants that are not the module's own copies, as that launch may write
-   them. ind_compile_desc.fusion.disable_dependent_launch forbids it. */
+   them. ind_compile_desc.fusion.disable_dependent_launch forbids it.
+   Bindings are checked as by ind_run whenever a pointer or a size is not that of the launch before; the memory of
+   `pointers` has no byte count. */
 IND_API ind_status ind_launch(ind_instance *instance, const ind_launch_desc *desc);
 /* Waits for the stream and reports index errors of the launches since the last check: IND_INDEX_OUT_OF_RANGE. An index
    is checked where its op makes an element of its result with it; a result without elements asks nothing of indices. */
@@ -277,8 +284,11 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
 
 /* Writes all kernels that this context has compiled, and what ind_tune has found, to one file, which another process
    names in its context desc: nothing is compiled there if the pack holds everything. Variants that no launch has
-   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Damaged entries are
-   ignored and compiled again. */
+   needed so far are not in it, unless the module was compiled with ind_compile_desc.all_variants. Of a module made with
+   ind_compile_desc.emit_only it has what ind_module_cubin was asked for. Damaged entries are ignored and compiled
+   again. The file is replaced as a whole: after a failure it is as it was. Errors: IND_IO, also where path is something
+   else than a regular file (a directory, a device, a FIFO, or a link to one). A symbolic link to a regular file is
+   itself replaced; what it leads to stays as it is. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
 /* ---------------------------------------------------------------------------------------------- >>internal */
@@ -348,6 +358,9 @@ void ind__device_settle(ind_context *c);
 /* Compiles CUDA C to a cubin or PTX through NVRTC without a GPU; *out is the caller's (ind__free). */
 ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
                               void **out, size_t *bytes);
+/* The cubin of a variant of the module's plan, from the context's table or its pack, or compiled now and kept in the
+   table, so that ind_pack_save writes it. Needs NVRTC but no GPU. *cubin is the caller's (ind__free). */
+ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes);
 /* Registers and bytes of local memory per thread of the kernel in a cubin; -1: it does not say. */
 void ind__cubin_resources(const void *cubin, size_t bytes, int *registers, int *local_bytes);
 ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t *bytes); /* terminated copy */
@@ -384,8 +397,11 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <string.h>
 #include <time.h>
 #if defined(_WIN32)
-#ifndef IND__WIN32_LEAN_AND_MEAN
-#define IND__WIN32_LEAN_AND_MEAN
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
 #endif
 #include <fcntl.h>
 #include <io.h>
@@ -396,6 +412,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -504,6 +521,12 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
+/* Is there something at this path that is no regular file? Where a link leads to counts. */
+static bool rt__is_no_file(const char *path) {
+    const DWORD attributes = GetFileAttributesA(path);
+    return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
+}
+
 static const char *const rt__driver_names[] = {"nvcuda.dll", NULL};
 static const char *const rt__nvrtc_names[] = {"nvrtc64_130_0.dll", "nvrtc64_120_0.dll", NULL};
 static const char *const rt__nvrtc_folders[] = {NULL};
@@ -600,11 +623,19 @@ static FILE *rt__create_file(const char *path, bool private_file) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, private_file ? 0600 : 0666);
     if (fd < 0) return NULL;
     close(fd);
-    return fopen(path, "wb");
+    FILE *f = fopen(path, "wb");
+    if (!f) remove(path);
+    return f;
 }
 
 static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
+}
+
+/* Is there something at this path that is no regular file? Where a link leads to counts. */
+static bool rt__is_no_file(const char *path) {
+    struct stat status;
+    return !stat(path, &status) && !S_ISREG(status.st_mode);
 }
 
 static const char *const rt__driver_names[] = {"libcuda.so.1", "libcuda.so", NULL};
@@ -649,26 +680,37 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     return status;
 }
 
+/* Writes a new file of its own. *error: errno of the first failure; the file is removed then. */
+static bool rt__write_new(const char *path, const void *data, size_t bytes, bool private_file, int *error) {
+    FILE *f = rt__create_file(path, private_file);
+    bool ok = f && (!bytes || fwrite(data, 1, bytes, f) == bytes);
+    *error = errno;
+    if (f && fclose(f)) {
+        if (ok) *error = errno;
+        ok = false;
+    }
+    if (f && !ok) remove(path);
+    return ok;
+}
+
+/* A new file takes the place of the old one as a whole: after a failure the old one is as it was. What is not a regular
+   file is never replaced. A symbolic link is, and not what it leads to: nobody can make the library write elsewhere. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
+    int error = 0;
+    if (rt__is_no_file(path)) return ind__fail(c, IND_IO, "%s: is not a regular file, so it is not written", path);
     /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
     remove(temporary.data); /* of an earlier process with our number */
-    FILE *f = rt__create_file(temporary.data, private_file);
-    bool ok = f != NULL;
-    if (f) {
-        ok = !bytes || fwrite(data, 1, bytes, f) == bytes;
-        ok = !fclose(f) && ok;
-        ok = ok && rt__replace_file(temporary.data, path);
-    }
-    ind_status status = IND_OK;
-    if (!ok) {
-        status = ind__fail(c, IND_IO, "%s: cannot be written: %s", path, strerror(errno));
-        if (f) remove(temporary.data);
+    bool ok = rt__write_new(temporary.data, data, bytes, private_file, &error);
+    if (ok && !rt__replace_file(temporary.data, path)) {
+        error = errno;
+        remove(temporary.data);
+        ok = false;
     }
     ind__text_free(&temporary);
-    return status;
+    return ok ? IND_OK : ind__fail(c, IND_IO, "%s: cannot be written: %s", path, strerror(error));
 }
 
 ind_status ind__write_file(ind_context *c, const char *path, const void *data, size_t bytes) {
@@ -2855,6 +2897,13 @@ typedef struct rt__captured {
 
 #define IND__RT_LOOKBACKS 48 /* blocks of 4 KiB, 8 KiB .. */
 
+/* Addresses that a run reads or writes through a binding. */
+typedef struct rt__range {
+    uint64_t from, to; /* equal: none */
+    uint32_t binding;  /* num_bindings: the workspace */
+    bool written;
+} rt__range;
+
 struct ind_instance {
     ind_instance *prev, *next; /* of the module; ind_run's own is in no list */
     ind_module *module;
@@ -2864,6 +2913,7 @@ struct ind_instance {
     int64_t *scratch;          /* values of the programs of its conditions */
     bool evaluated, bound;
     void **pointer, **next_pointer; /* per binding */
+    struct rt__range *range;        /* per binding, and of a workspace that is the caller's */
     uint64_t *address;              /* per buffer */
     void *workspace, *workspace_block, *retired_block;
     size_t workspace_bytes;
@@ -2973,6 +3023,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
     n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
     n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
+    n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
     n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
     n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
     n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
@@ -2983,6 +3034,7 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     n->tensor_dim =
         (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
     for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
@@ -3020,9 +3072,9 @@ static void rt__instance_clear(ind_instance *n) {
         ind__free(c, n->worker[i].block);
         ind__free(c, n->worker[i].row);
     }
-    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,   n->pointer, n->next_pointer,
-                           n->address, n->cell,        n->param,  n->chosen,    n->grid,    n->buffer,
-                           n->worker,  n->index_error, n->tensor, n->tensor_dim};
+    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,    n->pointer, n->next_pointer,
+                           n->address, n->cell,        n->param,  n->chosen,     n->grid,    n->buffer,
+                           n->worker,  n->index_error, n->tensor, n->tensor_dim, n->range};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -3126,7 +3178,11 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
                 return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice", m->executable->binding_text[at]);
-        if (!list[i].data && !m->constant[at] && n->slot[m->executable->binding_bytes[at]])
+        const int64_t need = n->slot[m->executable->binding_bytes[at]];
+        if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
+            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
+                             m->executable->binding_text[at], (long long)need, list[i].bytes);
+        if (!list[i].data && !m->constant[at] && need)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL", m->executable->binding_text[at]);
         out[at] = list[i].data;
     }
@@ -3145,26 +3201,97 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     return IND_OK;
 }
 
-/* What is donated shares its memory with nothing that is bound but the output that takes it over. */
-static ind_status rt__bind_donated(const ind_instance *n, uint32_t input) {
+/* ---- bound memory that a run writes overlaps nothing else: ranges are sorted by address and compared in order */
+
+static bool rt__is_donated(const ind_module *m, uint32_t binding) {
+    return binding < m->num_bindings && m->binding[binding].donated;
+}
+
+/* The range of a binding at its pointer in `pointer`, the list of all. An output bound to the donated input that it
+   takes over has none: it is no longer than the input's. */
+static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__range *r) {
     const ind_module *m = n->module;
-    const ind__executable *x = m->executable;
-    uintptr_t from = (uintptr_t)n->pointer[input], to = from + (uint64_t)n->slot[x->binding_bytes[input]];
-    for (uint32_t i = 0; i < m->num_bindings; i++) {
-        uintptr_t at = (uintptr_t)n->pointer[i], end = at + (uint64_t)n->slot[x->binding_bytes[i]];
-        if (i == input || at >= to || end <= from) continue;
-        if (m->binding[i].takes_over == (int)input && at == from) continue;
-        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is donated, but shares memory with %s",
-                         x->binding_text[input], x->binding_text[i]);
+    const uint32_t i = r->binding;
+    const ind_binding_info *info = &m->binding[i];
+    const int64_t bytes = n->slot[m->executable->binding_bytes[i]];
+    const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
+    r->from = (uintptr_t)pointer[i];
+    r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
+    if (r->to < r->from) r->to = UINT64_MAX;
+    r->written = info->kind == IND_BINDING_OUTPUT || info->mutated || info->donated;
+}
+
+static void rt__workspace_range(const ind_instance *n, rt__range *r) {
+    const int64_t bytes = n->slot[n->module->executable->arena_slot];
+    r->from = (uintptr_t)n->workspace;
+    r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
+    r->written = true;
+}
+
+/* Sinks element `at` of the heap r[0 .. num), which has the highest address on top. */
+static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
+    const rt__range sinking = r[at];
+    for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
+        if (child + 1 < num && r[child + 1].from > r[child].from) child++;
+        if (r[child].from <= sinking.from) break;
+        r[at] = r[child];
+        at = child;
+    }
+    r[at] = sinking;
+}
+
+/* Heap sort: at most n log n steps and no memory. The order of the last launch is mostly right for this one. */
+static void rt__sort_ranges(rt__range *r, uint32_t num) {
+    uint32_t sorted = 1;
+    while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
+    if (sorted >= num) return;
+    for (uint32_t i = num / 2; i-- > 0;) rt__sink_range(r, i, num);
+    for (uint32_t last = num; last-- > 1;) {
+        const rt__range highest = r[0];
+        r[0] = r[last];
+        r[last] = highest;
+        rt__sink_range(r, 0, last);
+    }
+}
+
+/* Names both; first the one that makes it an error. */
+static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, const rt__range *b) {
+    const ind_module *m = n->module;
+    const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
+    const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
+    char *const *text = m->executable->binding_text;
+    if (first == m->num_bindings || second == m->num_bindings)
+        return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
+                         text[first == m->num_bindings ? second : first]);
+    return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s is %s, but shares memory with %s", text[first],
+                     rt__is_donated(m, first) ? "donated" : "written", text[second]);
+}
+
+/* In order of address, a range overlaps one before it if it begins before the furthest end so far. */
+static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, uint32_t num) {
+    const rt__range none = {0};
+    const rt__range *furthest = &none, *written = &none;
+    for (uint32_t i = 0; i < num; i++) {
+        if (r[i].from == r[i].to) continue;
+        if (r[i].from < written->to) return rt__ranges_overlap(n, written, &r[i]);
+        if (r[i].written && r[i].from < furthest->to) return rt__ranges_overlap(n, furthest, &r[i]);
+        if (r[i].to > furthest->to) furthest = &r[i];
+        if (r[i].written && r[i].to > written->to) written = &r[i];
     }
     return IND_OK;
 }
 
-static ind_status rt__bind_all_donated(const ind_instance *n) {
-    ind_status status = IND_OK;
-    for (uint32_t i = 0; i < n->module->num_inputs && !status; i++)
-        if (n->module->binding[i].donated) status = rt__bind_donated(n, i);
-    return status;
+/* `pointer` has one pointer per binding; those of a run with IND_MEMORY_HOST are the host's. */
+static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
+    const uint32_t num = n->module->num_bindings + 1;
+    for (uint32_t i = 0; i < num; i++) {
+        if (n->range[i].binding == num - 1)
+            rt__workspace_range(n, &n->range[i]);
+        else
+            rt__bound_range(n, pointer, &n->range[i]);
+    }
+    rt__sort_ranges(n->range, num);
+    return rt__check_ranges(n, n->range, num);
 }
 
 static ind_status rt__instance_workspace(ind_instance *n) {
@@ -3289,7 +3416,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
-        n->grid[at * IND__RT_LAUNCH + d] = (unsigned)g;
+        n->grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
     }
     n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
     n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
@@ -3355,7 +3482,7 @@ static ind_status rt__instance_bind(ind_instance *n) {
     if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
     n->bound = false;
     memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
-    status = rt__bind_all_donated(n);
+    status = rt__check_overlaps(n, n->pointer);
     if (status) return status;
     rt__bind_addresses(n);
     for (uint32_t i = 0; i < m->executable->num_steps; i++) {
@@ -3533,7 +3660,8 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__run_stage_in(n, stream, host, &block) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->next_pointer) : IND_OUT_OF_MEMORY;
+    if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n);
     if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
     if (!status) status = rt__instance_check(n);
@@ -4604,7 +4732,7 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
 #define IND__HOST_NC 96  /* a multiple of HOST_NR */
 #define IND__HOST_KC 256
 
-#if defined(__GNUC__)
+#if IND__GNU
 #define IND__HOST_INLINE static inline __attribute__((always_inline))
 /* Eight floats, which the compiler maps to what the machine has. */
 typedef float rt__host_v8 __attribute__((vector_size(32)));
@@ -4659,7 +4787,7 @@ IND__HOST_INLINE void rt__host_panel_f32(int64_t kc, int64_t rows, int64_t cols,
             rt__host_tile_f32(kc, a + i * kc, b + j * kc, c + i * IND__HOST_NC + j);
 }
 
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__i386__))
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
 __attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
                                                                         const float *a, const float *b, float *c) {
     rt__host_panel_f32(kc, rows, cols, a, b, c);
@@ -5107,6 +5235,44 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
         entry[i]->nvrtc_version = job[i].nvrtc->version;
         rt__cuda_job_free(&job[i]);
     }
+    return status;
+}
+
+/* The entry of a variant, compiled here if no module has been so far: *built. Needs no GPU. */
+static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    char arch[16], option[64];
+    ind__target_name(&m->desc.plan->target, arch);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    *built = false;
+    *entry = rt__cuda_entry(c, r, v, arch);
+    if (!*entry) return IND_OUT_OF_MEMORY;
+    ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
+    if (status || (*entry)->cubin) return status;
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    *built = true;
+    return rt__cuda_collect(c, &job, entry, 1);
+}
+
+/* Copied while no other thread changes the table. */
+ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    ind__kernel_entry *e = NULL;
+    bool built;
+    *cubin = NULL;
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__pack_read(c, r);
+    if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
+    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
+    if (!status) {
+        memcpy(*cubin, e->cubin, e->bytes);
+        *bytes = e->bytes;
+        e->only_tried = false;
+    }
+    rt__mutex_unlock(&r->mutex);
     return status;
 }
 
@@ -6064,20 +6230,10 @@ static bool rt__same_arguments(const ind__variant *a, const ind__variant *b) {
 
 /* The variant compiled, and loaded. */
 static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__kernel_entry **entry) {
-    rt__runtime *r = m->executable->runtime;
-    char arch[16], option[64];
-    ind__target_name(&m->desc.plan->target, arch);
-    rt__cuda_arch_option(&m->desc.plan->target, false, option);
-    *entry = rt__cuda_entry(m->context, r, v, arch);
-    if (!*entry) return IND_OUT_OF_MEMORY;
-    ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(m->context, r);
-    if (!status && !(*entry)->cubin) {
-        (*entry)->only_tried = true;
-        rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
-        rt__cuda_job_run(&job, 0, 0);
-        status = rt__cuda_collect(m->context, &job, entry, 1);
-    }
-    return status ? status : rt__cuda_load(m->context, r, *entry, v->entry);
+    bool built;
+    ind_status status = rt__cuda_build_entry(m, v, entry, &built);
+    if (built) (*entry)->only_tried = true;
+    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->entry);
 }
 
 /* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */

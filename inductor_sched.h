@@ -311,7 +311,7 @@ const char *ind__kernel_kind_text(ind_kernel_kind k);
 
 /* -------------------------------------------------------------------------------------------------- >>text */
 
-/* Readable form (user-code.md, "Why it is as it is"), and the same as JSON:
+/* Readable form, and the same as JSON:
    {"kernels": [{"name", "kind", "origins": [names], "results": [names], "reads", "writes", "bytes_read",
    "bytes_written", "flops", "domain", "launch": first kernel of its launch, "combo": code of the reason why it is alone
    or not}], "buffers": [{"name", "tensor", "bytes", "offset", "storage", "takes_over" (where it may
@@ -1374,8 +1374,9 @@ static bool sched__match(sched__parts *p, const sched__domain *a, const uint8_t 
 /* The parts stand in the order of the dimensions that they are of. */
 static void sched__arrange(sched__parts *p, const uint8_t *owner) {
     for (int i = 0; i < p->n; i++) {
-        p->at[i] = 0;
-        for (int k = 0; k < p->n; k++) p->at[i] += owner[k] < owner[i] || (owner[k] == owner[i] && k < i);
+        int before = 0;
+        for (int k = 0; k < p->n; k++) before += owner[k] < owner[i] || (owner[k] == owner[i] && k < i);
+        p->at[i] = (uint8_t)before;
     }
 }
 
@@ -2129,9 +2130,9 @@ static void sched__add_scattered(sched__fuser *f, uint32_t g, uint32_t a, uint32
         int64_t bytes = ind_dtype_bytes(f->program->buffer[buffer].dtype), sector = IND__SCHED_SECTOR / bytes - 1;
         ind_expr index = map ? sched__index_in(f, w.at, f->group[g].domain, map) : w.at->index, step;
         for (int v = 0; v < d->rank + d->rrank; v++) {
-            bool near = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
+            bool contiguous = ind__affine(index, d->var[v], &step, NULL) && sched__hint(step) <= 1;
             int64_t count = f->bytes_hint[buffer];
-            if (!near) extra[v] = sched__add_hint(extra[v], count > INT64_MAX / 64 ? INT64_MAX : count * sector);
+            if (!contiguous) extra[v] = sched__add_hint(extra[v], count > INT64_MAX / 64 ? INT64_MAX : count * sector);
         }
     }
 }
@@ -4081,9 +4082,9 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
     if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
-    bool small =
+    bool combines =
         bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
-    return small ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
 /* Products share a launch if they share an operand and are as deep, so that one function and one tile may do for all;

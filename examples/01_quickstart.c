@@ -22,7 +22,7 @@ int main(void) {
     static float X[8 * 256], W[512 * 256], Bv[512], Y[8 * 512];
     for (int i = 0; i < 512 * 256; i++) X[i % 2048] = W[i] = (float)(i % 97 - 48) / 256;
     for (int i = 0; i < 512; i++) Bv[i] = (float)i / 512;
-    ind_binding io[] = {{"x", X}, {"w", W}, {"b", Bv}, {"y", Y}};
+    ind_binding io[] = {{"x", X, sizeof X}, {"w", W, sizeof W}, {"b", Bv, sizeof Bv}, {"y", Y, sizeof Y}};
     ind_run_desc run = {.bindings = io, .num_bindings = 4, .sizes = "B=8", .memory = IND_MEMORY_HOST};
     if (ind_run(m, &run)) return fprintf(stderr, "%s\n", ind_error(ctx)), 1;
 

@@ -52,7 +52,7 @@ int main(void) {
     ind_context *ctx;
     if (ind_context_create(NULL, &ctx)) return 1;
     ind_module *m = build(ctx);
-    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_binding io[] = {{"x", x, sizeof x}, {"y", y, sizeof y}};
     ind_run_desc run = {.bindings = io, .num_bindings = 2, .sizes = "B=5", .memory = IND_MEMORY_HOST};
     if (!m || ind_run(m, &run)) {
         fprintf(stderr, "%s\n", ind_error(ctx));

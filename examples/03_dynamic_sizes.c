@@ -47,7 +47,7 @@ static int run(ind_module *m, int batch, int length) {
     char sizes[32];
     int64_t workspace;
     snprintf(sizes, sizeof sizes, "B=%d, S=%d", batch, length);
-    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_binding io[] = {{"x", x, sizeof x}, {"y", y, sizeof y}};
     ind_run_desc desc = {.bindings = io, .num_bindings = 2, .sizes = sizes, .memory = IND_MEMORY_HOST};
     memset(y, 0, sizeof y);
     if (ind_run(m, &desc) || ind_formula_eval(m, ind_module_workspace(m), sizes, &workspace)) return 1;

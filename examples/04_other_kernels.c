@@ -87,7 +87,7 @@ int main(void) {
     void *copy;
     ind_module *m = NULL;
     if (ind_context_create(NULL, &ctx)) return 1;
-    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_binding io[] = {{"x", x, sizeof x}, {"y", y, sizeof y}};
     ind_run_desc run = {.bindings = io, .num_bindings = 2, .sizes = "B=6", .memory = IND_MEMORY_HOST};
     ind_graph *g = register_ours(ctx, &copy) ? NULL : ind_graph_parse(ctx, text, "rolled");
     if (!g || ind_compile(g, NULL, &m) || ind_run(m, &run)) {

@@ -219,25 +219,17 @@ static int load_graph(ind_context *ctx, const options *o, ind_graph **g) {
 
 /* ---- emit */
 
-static int write_file(const char *path, const void *data, size_t bytes) {
-    FILE *f = fopen(path, "wb");
-    if (!f) return fail("%s: %s", path, strerror(errno));
-    bool ok = fwrite(data, 1, bytes, f) == bytes;
-    ok = fclose(f) == 0 && ok;
-    return ok ? 0 : fail("%s: cannot be written", path);
-}
-
 /* One file per compiled kernel: NAME.cubin; a number goes before the name, since two variants may share it. */
 static int write_cubins(ind_context *ctx, ind_module *m, const char *dir) {
     ind_cubin cubin;
     ind_status status;
-    char path[4096];
+    char path[4096], why[4400];
     for (int i = 0; !(status = ind_module_cubin(m, i, &cubin)); i++) {
         snprintf(path, sizeof path, "%s/%02d_%s.cubin", dir, i, cubin.name);
-        int failed = write_file(path, cubin.data, cubin.bytes);
+        int failed = npy_write_file(path, cubin.data, cubin.bytes, NULL, 0, why, sizeof why);
         if (!failed) printf("%s\n", path);
         ind_cubin_free(m, &cubin);
-        if (failed) return 1;
+        if (failed) return fail("%s", why);
     }
     return status == IND_NOT_FOUND ? 0 : fail("%s", ind_error(ctx));
 }
@@ -380,6 +372,10 @@ typedef struct tensor {
     void *data;      /* host */
     void *device;    /* bench: memory of the device */
 } tensor;
+
+static size_t tensor_bytes(const tensor *t) {
+    return (size_t)t->count * (size_t)ind_dtype_bytes(t->info->dtype);
+}
 
 typedef struct session {
     ind_context *ctx;
@@ -561,7 +557,7 @@ static int open_session(session *s, ind_graph *g) {
     int64_t below = index_range(s);
     for (int i = 0; i < s->n; i++) {
         if (fill_tensor(s, &s->t[i], below)) return 1;
-        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].data};
+        s->binding[i] = (ind_binding){s->t[i].info->name, s->t[i].data, tensor_bytes(&s->t[i])};
     }
     return 0;
 }
@@ -623,7 +619,7 @@ static int run(session *s) {
 static int upload(session *s) {
     for (int i = 0; i < s->n; i++) {
         tensor *t = &s->t[i];
-        size_t bytes = (size_t)t->count * (size_t)ind_dtype_bytes(t->info->dtype);
+        size_t bytes = tensor_bytes(t);
         if (ind_module_alloc(s->m, bytes, &t->device)) return fail("%s", ind_error(s->ctx));
         if (ind_module_upload(s->m, t->device, t->data, bytes)) return fail("%s", ind_error(s->ctx));
         s->binding[i].data = t->device;

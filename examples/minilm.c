@@ -288,7 +288,10 @@ static int make_batch(program *p, const char *const *sentences, int count, batch
 }
 
 static int embed(program *p, batch *b, double *ms) {
-    ind_binding io[] = {{"ids", b->ids}, {"mask", b->mask}, {"embeddings", b->embeddings}};
+    const size_t rows = (size_t)b->rows, tokens = rows * MAX_TOKENS;
+    ind_binding io[] = {{"ids", b->ids, tokens * sizeof *b->ids},
+                        {"mask", b->mask, tokens * sizeof *b->mask},
+                        {"embeddings", b->embeddings, rows * HIDDEN * sizeof *b->embeddings}};
     int64_t sizes[] = {b->rows, b->length};
     ind_run_desc run = {.bindings = io, .num_bindings = 3, .sizes_v = sizes, .memory = IND_MEMORY_HOST};
     double start = now_ms();

@@ -13,12 +13,14 @@
 #ifndef NPY_H
 #define NPY_H
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define NPY_MAX_RANK   16
 #define NPY_MAX_HEADER 65536 /* NumPy's own limit is 10,000 unless pickles are allowed */
@@ -40,6 +42,13 @@ static inline int npy_read(const char *path, npy_array *a, char *why, size_t why
  * why[why_size]. */
 static inline int npy_write(const char *path, const char *descr, int rank, const int64_t *shape, const void *data,
                             char *why, size_t why_size);
+
+/* Writes two blocks of bytes, one after the other, as a whole file: a new file takes the place of an old one once it is
+ * complete, so that after a failure (a full disk) the old one is as it was and nothing is left behind. What is not a
+ * regular file (a directory, a device) is not replaced; a symbolic link is, and not what it leads to. Returns as
+ * npy_write. */
+static inline int npy_write_file(const char *path, const void *first, size_t first_bytes, const void *second,
+                                 size_t second_bytes, char *why, size_t why_size);
 
 /* Frees the data; fine on a zeroed array and on one freed before. */
 static inline void npy_free(npy_array *a);
@@ -283,6 +292,49 @@ static inline size_t npy__format_header(char *text, size_t size, const char *des
     return total;
 }
 
+static inline bool npy__is_regular(const struct stat *status) {
+#if defined(S_ISREG)
+    return S_ISREG(status->st_mode);
+#else
+    return (status->st_mode & S_IFMT) == S_IFREG;
+#endif
+}
+
+/* 0, or errno; the new file is removed then. */
+static inline int npy__write_new(const char *path, const void *first, size_t first_bytes, const void *second,
+                                 size_t second_bytes) {
+    FILE *file = fopen(path, "wb");
+    if (!file) return errno ? errno : EIO;
+    errno = 0;
+    bool written = fwrite(first, 1, first_bytes, file) == first_bytes &&
+                   (!second_bytes || fwrite(second, 1, second_bytes, file) == second_bytes) && !fflush(file);
+    int error = errno;
+    if (fclose(file) && written) written = false, error = errno;
+    if (written) return 0;
+    remove(path);
+    return error ? error : EIO;
+}
+
+static inline int npy_write_file(const char *path, const void *first, size_t first_bytes, const void *second,
+                                 size_t second_bytes, char *why_text, size_t why_size) {
+    npy__why why = {path, why_text, why_size};
+    struct stat status;
+    char temporary[4200];
+    if (!stat(path, &status) && !npy__is_regular(&status))
+        return npy__fail(&why, "is not a regular file, so it is not written");
+    int n = snprintf(temporary, sizeof temporary, "%s.%p.tmp", path, (void *)temporary);
+    if (n < 0 || (size_t)n >= sizeof temporary) return npy__fail(&why, "cannot be written: the path is too long");
+    int error = npy__write_new(temporary, first, first_bytes, second, second_bytes);
+    if (error) return npy__fail(&why, "cannot be written: %s", strerror(error));
+#if defined(_WIN32)
+    remove(path); /* rename replaces nothing there */
+#endif
+    if (!rename(temporary, path)) return 0;
+    error = errno;
+    remove(temporary);
+    return npy__fail(&why, "cannot be written: %s", strerror(error));
+}
+
 static inline int npy_write(const char *path, const char *descr, int rank, const int64_t *shape, const void *data,
                             char *why_text, size_t why_size) {
     npy__why why = {path, why_text, why_size};
@@ -293,11 +345,7 @@ static inline int npy_write(const char *path, const char *descr, int rank, const
     if (count < 0) return npy__fail(&why, "the shape has more elements than memory could hold");
     size_t bytes = (size_t)count * (size_t)(descr[1] - '0');
     size_t header_size = npy__format_header(header, sizeof header, descr, rank, shape);
-    FILE *file = fopen(path, "wb");
-    if (!file) return npy__fail(&why, "cannot be written");
-    bool written = fwrite(header, 1, header_size, file) == header_size && fwrite(data, 1, bytes, file) == bytes;
-    if (fclose(file) || !written) return npy__fail(&why, "cannot be written in full");
-    return 0;
+    return npy_write_file(path, header, header_size, data, bytes, why_text, why_size);
 }
 
 #endif /* NPY_H */

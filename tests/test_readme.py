@@ -23,6 +23,22 @@ def test_commands_exist():
         assert re.search(rf"^{target}:", makefile, re.M), target
 
 
+def test_headers_are_listed_without_figures():
+    """Every header, once. Lines and times change with each commit: tests/compile/measure.py prints them."""
+    section = re.search(r"^## The headers$(.*?)^## ", README, re.M | re.S).group(1)
+    rows = re.findall(r"^\| `([\w.]+)` \|(.*)\|$", section, re.M)
+    assert sorted(name for name, _ in rows) == sorted(path.name for path in ROOT.glob("inductor*.h"))
+    assert not [text for _, text in rows if re.search(r"\d", text)]
+
+
+def test_documents_named_exist():
+    """In the headers, the documents and the scripts: a file NAME.md is one of the repository."""
+    sources = [*ROOT.glob("*.h"), *ROOT.glob("*.md"), *ROOT.glob("examples/*.[ch]"), ROOT / "Makefile"]
+    named = {(path.name, name) for path in sources for name in re.findall(r"[\w/-]+\.md\b", path.read_text())}
+    assert len(named) >= 2
+    assert {(path, name) for path, name in named if not (ROOT / name).exists()} == set()
+
+
 def test_table_of_the_benchmarks(monkeypatch):
     """Written between its marks, with a row for each workload; blank where a copy is no measure."""
     monkeypatch.syspath_prepend(ROOT / "bench")

@@ -1,4 +1,4 @@
-"""Prints the README's table: lines of each header, time to include it, time to compile its implementation.
+"""Prints a table: lines of each header, time to include it, time to compile its implementation.
 
     build/python tests/compile/measure.py [compiler]
 

@@ -19,7 +19,7 @@ HEADERS = {
     "inductor.h": "INDUCTOR_GRAPH_IMPLEMENTATION",
 }
 NAMES = list(HEADERS)
-STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Werror"]
 LIBRARIES = ["-lm", "-lpthread", "-ldl"]
 COMPILERS = ["gcc", "clang"]
 # One use of each header's functions, so that linking proves that they are there.

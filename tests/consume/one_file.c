@@ -17,7 +17,7 @@ int main(void) {
     ind_module *m;
     if (ind_compile(g, NULL, &m)) return fprintf(stderr, "%s\n", ind_error(ctx)), 1;
     float x[4] = {0, 0, 0, 0}, y[4];
-    ind_binding io[] = {{"x", x}, {"y", y}};
+    ind_binding io[] = {{"x", x, sizeof x}, {"y", y, sizeof y}};
     if (ind_run(m, &(ind_run_desc){.bindings = io, .num_bindings = 2, .memory = IND_MEMORY_HOST})) return 1;
     ind_context_destroy(ctx);
     return take((int)y[0]) != 2;

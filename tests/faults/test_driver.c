@@ -62,7 +62,8 @@ static ind_status launch(ind_module *m, ind_instance *n, float *y) {
     for (int i = 0; i < 3 && !status; i++) status = ind_module_alloc(m, bytes[i], &memory[i]);
     if (!status) status = ind_module_upload(m, memory[0], ids, sizeof ids);
     if (!status) status = ind_module_upload(m, memory[1], table, sizeof table);
-    ind_binding io[] = {{"ids", memory[0]}, {"table", memory[1]}, {"y", memory[2]}, {"z", (float *)memory[2] + SUM}, {"c", (float *)memory[2] + SCAN}};
+    float *results = (float *)memory[2], *sum = results ? results + SUM : NULL, *scan = results ? results + SCAN : NULL;
+    ind_binding io[] = {{"ids", memory[0]}, {"table", memory[1]}, {"y", results}, {"z", sum}, {"c", scan}};
     ind_launch_desc desc = {.bindings = io, .num_bindings = 5, .sizes = "B=4"};
     if (!status) status = ind_launch(n, &desc);
     if (!status) status = ind_instance_check(n);

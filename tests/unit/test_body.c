@@ -796,11 +796,28 @@ static void failing_allocations(void) {
     CHECK(!leaks && at > 50, "%ld blocks leak, or no status, over %ld failing allocations", leaks, at);
 }
 
+/* More instructions than the recorder's first table holds, before any has an index. */
+static void recording_without_indices(void) {
+    ind__recorder r;
+    int64_t size = 10;
+    if (!begin(&r, 1, &size)) return;
+    ind_value v[100];
+    for (int k = 0; k < 100; k++) v[k] = ind_op_constant(&r.ops, k, IND_F32);
+    for (int k = 0; k < 100; k++) {
+        CHECK(v[k].id && (!k || v[k].id != v[k - 1].id), "constant %d", k);
+        CHECK(ind_op_constant(&r.ops, k, IND_F32).id == v[k].id, "constant %d is shared", k);
+    }
+    r.body->result = v[99].id;
+    CHECK(!ind__body_verify(r.body), "%s", ind_error(ctx));
+    ind__record_abort(&r);
+}
+
 int main(void) {
     if (ind_context_create(NULL, &ctx)) return 1;
     half_precision();
     brain_float();
     recording();
+    recording_without_indices();
     every_op();
     every_cast();
     evaluate_memory_types();

@@ -1369,8 +1369,8 @@ static void test_checked_runs(ind_context *c) {
     const int64_t good[] = {12, 3, 1}, bad[] = {12, 4, 1};
     ind_instance *n = NULL;
     check(!ind_instance_create(m, NULL, &n), "instance", ind_error(c));
-    static float x[512];
-    void *pointers[] = {x, x, x};
+    static float x[512], z[512];
+    void *pointers[] = {x, x, z};
     check(!ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = good}), "as values", ind_error(c));
     check(ind_launch(n, &(ind_launch_desc){.pointers = pointers, .sizes_v = bad}) == IND_OUT_OF_RANGE, "bad values",
           NULL);
