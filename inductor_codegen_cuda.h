@@ -38,6 +38,10 @@
    first boundary in the row, and the few elements at both ends go to neighbouring lanes, one each; what lies otherwise
    between boundaries is put together from two vectors. Points of such rows are cut into vectors through all rows.
 
+   A mask that compares indices with multiples of the vector width is the same for all elements of a vector, as those of
+   the parts of a concatenation and of padding often are. One test guards the vector then. Masks with other edges are
+   tested for each element.
+
    Where a reduction has too few rows, or columns, to fill the machine, several blocks share each (*_SPLIT): so many as
    a launch formula in the sizes says, one of them too. Each leaves what it found in memory of the instance; the last
    one, to be done with columns or to begin with rows, joins all of it, always in the same order, sets what they met by
@@ -335,6 +339,8 @@ typedef struct ind__writer {
     int steps;           /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
     uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
+    uint8_t *uniform;    /* per instruction: a mask of vectors, or a part of one, that varies along the variable of the
+                            vectors, but not within a vector */
     uint8_t *across;     /* per LOAD: its vectors may lie across boundaries */
     uint8_t *through;    /* per LOAD and STORE: it moves by one from each point to the next, through all rows */
     bool starts_shifted; /* the rows that are being written start behind boundaries, or may */
@@ -2402,14 +2408,14 @@ static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
 }
 
-/* "v1 ? ": under its mask, and only where there is something to load. */
+/* "v1 ? ": under its mask, and only where there is something to load. A vector whose mask does not hold is 0. */
 static bool cg__load_condition(ind__writer *w, uint32_t i) {
-    const ind__inst *inst = cg__inst(w, i);
+    const uint32_t mask = w->memory[i] ? 0 : cg__inst(w, i)->arg[0];
     const bool maybe = cg__may_be_outside(w, i);
-    if (maybe) ind__textf(&w->code, "%s != 0%s", cg__expr_string(w, cg__r_numel(w)), inst->arg[0] ? " && " : "");
-    if (inst->arg[0]) cg__value(w, inst->arg[0]);
-    if (maybe || inst->arg[0]) ind__textf(&w->code, " ? ");
-    return maybe || inst->arg[0];
+    if (maybe) ind__textf(&w->code, "%s != 0%s", cg__expr_string(w, cg__r_numel(w)), mask ? " && " : "");
+    if (mask) cg__value(w, mask);
+    if (maybe || mask) ind__textf(&w->code, " ? ");
+    return maybe || mask;
 }
 
 static void cg__load(ind__writer *w, uint32_t i) {
@@ -3271,6 +3277,7 @@ static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guar
     if (!(w->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
     if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
+    if (ind_hint(e) < 0) e = ind_expr_neg(e); /* -s and s are one condition */
     if (cg__promised(*guard, e, n, 0)) return true;
     ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
     int64_t value;
@@ -3313,34 +3320,111 @@ static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
     return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
 }
 
-/* Are neighbours along variable v loaded all or none? */
-static bool cg__vector_load(const ind__writer *w, uint32_t i, int v) {
-    const uint32_t mask = cg__inst(w, i)->arg[0];
-    return !mask || (w->kernel->kind == IND_KERNEL_POINTWISE && !(w->varies[mask] >> v & 1));
+/* ---- masks that hold for all elements of a vector or for none, as those of the parts of a concatenation do where
+   vectors divide the parts' edges. One test guards the vector then. */
+
+/* The mask of a LOAD or STORE; 0: it has none. */
+static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
+    const ind__inst *inst = cg__inst(w, access);
+    return inst->arg[inst->op == IND_LOOP_STORE];
 }
 
-/* Can n neighbours along variable v be stored together: all under one mask, and, if they join what is there, by an
-   instruction for so many? */
-static bool cg__vector_store(const ind__writer *w, uint32_t i, int v, int n) {
+static bool cg__varies_along(const ind__writer *w, uint32_t i, int v) {
+    return w->varies[i] >> v & 1;
+}
+
+/* An inequality is the same for all lanes if its slack is n*x + lane or n*x - 1 - lane: the sign is that of x, or of
+   x - 1. */
+static bool cg__uniform_inequality(const ind__writer *w, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
+    ind_expr step, rest;
+    int64_t by;
+    if (!ind__affine(cg__slack(condition), lane, &step, &rest) || !ind_expr_is_int(step, &by)) return false;
+    if (by != 1 && by != -1) return false;
+    return cg__multiple_index(w, by > 0 ? rest : ind_expr_add(rest, ind_int(w->context, 1)), n, guard);
+}
+
+/* Is e the same for all lanes of a vector of n? */
+static bool cg__uniform_expr(const ind__writer *w, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
+    const ind_expr_kind kind = ind_expr_query_kind(e);
+    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
+    if (!ind__expr_depends(e, lane)) return true;
+    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(w, e, lane, n, guard);
+    if (kind != IND_EXPR_AND && kind != IND_EXPR_OR && kind != IND_EXPR_NOT) return false;
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!cg__uniform_expr(w, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
+    return true;
+}
+
+/* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
+   memory, and those of reductions, are not. */
+static bool cg__uniform_value(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
+    const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+    ind_expr lane = {0};
+    if (op != IND_LOOP_INDEX) return op == IND_LOOP_CAST || !strchr("sru", ind__loop_op_class(op));
+    if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
+    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->domain.var[v], n, &lane);
+    return cg__uniform_expr(w, e, lane, n, guard, 0);
+}
+
+enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
+
+/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in w->uniform.
+ */
+static bool cg__uniform_mask(ind__writer *w, uint32_t mask, int v, int n, ind_expr *guard) {
+    bool uniform = true;
+    if (!w->uniform[mask]) w->uniform[mask] = IND__CG_ASKED;
+    for (uint32_t i = mask; i > 0 && uniform; i--) {
+        if (w->uniform[i] != IND__CG_ASKED) continue;
+        uniform = cg__uniform_value(w, i, v, n, guard);
+        for (int k = 0; k < IND__MAX_ARGS; k++) {
+            const uint32_t used = cg__inst(w, i)->arg[k];
+            if (used && cg__varies_along(w, used, v) && !w->uniform[used]) w->uniform[used] = IND__CG_ASKED;
+        }
+    }
+    for (uint32_t i = 1; i <= mask; i++)
+        if (w->uniform[i] == IND__CG_ASKED) w->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
+    return uniform;
+}
+
+static void cg__no_vectors(ind__writer *w) {
+    memset(w->vector, 1, w->body->num_inst);
+    memset(w->uniform, 0, w->body->num_inst);
+}
+
+/* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
+   ahead of the neighbours. */
+static bool cg__masks_vector(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
+    const uint32_t mask = cg__mask_of(w, i);
+    const bool loops = w->kernel->kind == IND_KERNEL_POINTWISE || w->kernel->kind == IND_KERNEL_REDUCTION;
+    if (!mask) return true;
+    if (!cg__varies_along(w, mask, v)) return loops || cg__inst(w, i)->op == IND_LOOP_STORE;
+    return loops && cg__uniform_mask(w, mask, v, n, guard);
+}
+
+/* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
+static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
     if (w->kernel->kind == IND_KERNEL_MATMUL || cg__joins_run(w, i)) return false;
-    if (inst->arg[1] && w->varies[inst->arg[1]] >> v & 1) return false;
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
-/* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. */
-static bool cg__vector_access(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
+/* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
+   a mask that varies along v adds none to an empty guard: such masks never make another variant. */
+static bool cg__vector_access(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr keep = *guard;
-    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_LOAD && !cg__vector_load(w, i, v))) return false;
-    if (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, v, n)) return false;
+    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, n))) return false;
     bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
     ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
-    if (!cg__multiple_index(w, base, n, guard)) {
+    const int assume = w->assume;
+    if (cg__varies_along(w, cg__mask_of(w, i), v) && !ind__ok(keep)) w->assume &= ~IND__ASSUME_DIVISIBLE;
+    const bool fits = cg__multiple_index(w, base, n, guard) && cg__masks_vector(w, i, v, n, guard);
+    w->assume = assume;
+    if (!fits) {
         *guard = keep;
         return false;
     }
@@ -3361,6 +3445,15 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     return found * n <= IND__CG_MOST_FOUND;
 }
 
+/* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
+   weights of a window a thread would take neighbours whose elements may lie anywhere. */
+static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
+    bool element = !w->domain.rrank || !cg__mask_of(w, i);
+    for (int d = w->domain.rank; d < cg__num_vars(w) && !element; d++)
+        element = ind__expr_depends(cg__index_of(w, i), w->domain.var[d]);
+    return element;
+}
+
 /* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
    once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
 static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
@@ -3369,14 +3462,14 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     int narrowest = 16, widest = 0;
     if (!cg__finds_few(w, v, n)) return false;
     if (!tail && !cg__multiple(w, w->domain.extent[v], n, &guard)) return false;
+    cg__no_vectors(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->vector[i] = 1;
         if (!cg__is_access(w, i) || !cg__vector_access(w, i, v, n, &guard, &aligned)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
         w->vector[i] = (uint8_t)n;
-        any = true;
+        any |= cg__suggests_vectors(w, i);
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
@@ -3389,7 +3482,7 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
 static int cg__choose_vector(ind__writer *w, int v, bool tail) {
     for (int n = w->kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
         if (cg__try_vector(w, v, n, tail)) return n;
-    memset(w->vector, 1, w->body->num_inst);
+    cg__no_vectors(w);
     return 1;
 }
 
@@ -3779,6 +3872,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     w->used &= ~IND__ASSUME_DIVISIBLE;
     const bool joins = w->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
     w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
+    cg__no_vectors(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
         const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
@@ -4086,9 +4180,19 @@ static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
+/* The masks that vectors along variable v are under as a whole. */
+static void cg__emit_uniform(ind__writer *w, int v) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
+        cg__instruction(w, i);
+        w->known[i] = (uint8_t)w->scope;
+    }
+}
+
 /* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
    change along v, vector loads, a loop over the neighbours, vector stores. */
 static void cg__vector_loads(ind__writer *w, int v) {
+    cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
             continue;
@@ -4264,7 +4368,7 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
         if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
         mask = x->arg[1];
     }
-    return w->variant->vector > 1 && w->varies[mask] >> last & 1 ? 0 : mask;
+    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->uniform[mask] ? 0 : mask;
 }
 
 /* Threads that store nothing leave before they compute what. */
@@ -4276,6 +4380,7 @@ static void cg__leave_masked(ind__writer *w) {
     cg__need(w, mask);
     cg__close_needed(w);
     cg__emit(w, w->variant->vector > 1 ? ~(1u << last) : IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__emit_uniform(w, last);
     ind__textf(&w->code, "if (!");
     cg__value(w, mask);
     ind__textf(&w->code, ") return;\n");
@@ -4966,7 +5071,8 @@ static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector = load && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        bool vector =
+            load && !cg__mask_of(w, i) && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
         if (!w->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
@@ -8648,7 +8754,7 @@ static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
 static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
-    memset(w->vector, 1, w->body->num_inst);
+    cg__no_vectors(w);
     if (p->n < 0 || !cg__multiple(w, p->size_n, n, &guard)) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || !cg__is_access(w, i)) continue;
@@ -8667,7 +8773,7 @@ static int cg__mm_choose_vector(ind__writer *w, const cg__mm_problem *p) {
     cg__need_stores(w);
     for (int n = 8; n >= 2; n /= 2)
         if (cg__mm_try_vector(w, p, n)) return n;
-    memset(w->vector, 1, w->body->num_inst);
+    cg__no_vectors(w);
     return 1;
 }
 
@@ -9409,9 +9515,9 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
     int narrowest = 16, widest = 0, tiles = 0, shared = 0;
+    cg__no_vectors(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool tiled = cg__through_tile(w, i, x, y);
-        w->vector[i] = 1;
         if (!cg__is_access(w, i)) continue;
         const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
         if (tiled && !fits) return false;
@@ -9463,7 +9569,7 @@ static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
         if (!w->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
         return true;
     }
-    memset(w->vector, 1, w->body->num_inst);
+    cg__no_vectors(w);
     return false;
 }
 
@@ -10586,7 +10692,7 @@ static int cg__column_vector(ind__writer *w, int states) {
         bool fits = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
         if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
     }
-    memset(w->vector, 1, w->body->num_inst);
+    cg__no_vectors(w);
     return 1;
 }
 
@@ -10720,7 +10826,7 @@ static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
 static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
     while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
     while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
-    if (n == 1) memset(w->vector, 1, w->body->num_inst);
+    if (n == 1) cg__no_vectors(w);
     w->variant->vector = n;
 }
 
@@ -10920,7 +11026,7 @@ static void cg__choose_scan(ind__writer *w) {
     cg__analyse(w);
     cg__choose_index_bits(w);
     v->vector = v->per_thread = 1;
-    memset(w->vector, 1, w->body->num_inst);
+    cg__no_vectors(w);
     v->strategy = IND_STRATEGY_SCAN_COLUMN;
     if (column && cg__scans_only(w)) {
         cg__choose_scan_team(w);
@@ -11062,13 +11168,14 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->uniform = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
-        !w->vector || !w->across || !w->through || !w->kept || !w->level || !w->runs)
+        !w->vector || !w->uniform || !w->across || !w->through || !w->kept || !w->level || !w->runs)
         return ind__failed(p->context);
     memset(w->vector, 1, n);
     for (uint32_t i = 0; i < k->num_args; i++) {

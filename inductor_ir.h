@@ -1000,6 +1000,9 @@ ind_expr ind__in_context(ind_context *c, ind_expr e);
 
 /* x / y where y is proven to divide x; else invalid, without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
+/* e with the loop index in vectors of n: n*g + l, where g is the index of the vector and *lane = l, in [0, n), that of
+   the element in it. Both are loop indices of their own. Invalid, without an error, if `index` is no loop index. */
+ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane);
 /* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
    index of its own; else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
@@ -7454,19 +7457,24 @@ ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
 
 #define IND__FRESH_SLOT (1 << 20) /* of the loop indices made here: never one of a body */
 
+ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
+    const ind_symbol *s = ind_expr_symbol(index);
+    if (!ind__ok(e) || !s || !ind__ok(s->extent)) return ir__expr_none(e.context);
+    ind_context *c = e.context;
+    ind_expr step = ind_int(c, n);
+    ind_expr group = ind__index_symbol(c, 'g', IND__FRESH_SLOT, ind_expr_ceildiv(s->extent, step));
+    *lane = ind__index_symbol(c, 'l', IND__FRESH_SLOT, step);
+    return ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), *lane));
+}
+
 /* e at the values n*g, n*g + 1, .. of `index` is base, base + 1, ..: then base, as an expression in g (a loop index of
    its own); else invalid without an error. The algebra drops l from (n*g + l) // d and takes it out of
    (n*g + l) % d where n divides d, so indices with divisions answer like others. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
-    const ind_symbol *s = ind_expr_symbol(index);
-    if (!ind__ok(e) || !s || !ind__ok(s->extent)) return ir__expr_none(e.context);
-    ind_context *c = e.context;
-    ind_expr step = ind_int(c, n), one = ind_int(c, 1), stride, base;
-    ind_expr group = ind__index_symbol(c, 'g', IND__FRESH_SLOT, ind_expr_ceildiv(s->extent, step));
-    ind_expr lane = ind__index_symbol(c, 'l', IND__FRESH_SLOT, step);
-    e = ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), lane));
-    if (!ind__affine(e, lane, &stride, &base) || !ind_expr_same(stride, one)) return ir__expr_none(c);
-    return base;
+    ind_expr lane, stride, base;
+    e = ind__by_vectors(e, index, n, &lane);
+    if (!ind__ok(e) || !ind__affine(e, lane, &stride, &base)) return ir__expr_none(e.context);
+    return ind_expr_same(stride, ind_int(e.context, 1)) ? base : ir__expr_none(e.context);
 }
 
 /* The largest power of two up to `most` that divides e for sure. */

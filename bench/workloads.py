@@ -139,6 +139,29 @@ def cumsum(rows, cols):
     return Workload(f"cumsum f32 {rows} x {cols}", text, lambda x: x.cumsum(1), lambda: {"x": randn(rows, cols)}, [rows], 8 * rows * cols)
 
 
+def rotary(batch, length, heads, kv_heads, d):
+    """Rotary embedding of queries and keys as Llama models in transformers write it: x * cos + rotate_half(x) * sin."""
+    half = d // 2
+    lines = [f"input q : bf16[B, {heads}, {length}, {d}]", f"input k : bf16[B, {kv_heads}, {length}, {d}]", f"input cosine : bf16[B, {length}, {d}]",
+             f"input sine : bf16[B, {length}, {d}]", "c = unsqueeze(cosine, dim=1)", "s = unsqueeze(sine, dim=1)"]
+    for x in "qk":
+        lines += [f"{x}1 = slice({x}, dim=3, start=0, end={half})", f"{x}2 = slice({x}, dim=3, start={half}, end={d})", f"{x}n = neg({x}2)",
+                  f"{x}r = cat([{x}n, {x}1], dim=3)", f"{x}c = mul({x}, c)", f"{x}s = mul({x}r, s)", f"{x}_out = add({x}c, {x}s)", f"output {x}_out"]
+
+    def forward(q, k, cosine, sine):
+        c, s = cosine.unsqueeze(1), sine.unsqueeze(1)
+        rotate_half = lambda x: torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+        return tuple(x * c + rotate_half(x) * s for x in (q, k))
+
+    def inputs():
+        angle = torch.rand(batch, length, half, device="cuda") * 2 * math.pi
+        turns = {n: torch.cat((f(angle), f(angle)), -1).to(torch.bfloat16) for n, f in (("cosine", torch.cos), ("sine", torch.sin))}
+        return {**{n: randn(batch, h, length, d, dtype=torch.bfloat16) for n, h in (("q", heads), ("k", kv_heads))}, **turns}
+
+    return Workload(f"rotary embedding bf16 {batch} x {heads}+{kv_heads} x {length} x {d}", graph("rotary", lines, batch), forward, inputs, [batch],
+                    4 * batch * length * d * (heads + kv_heads + 1), ("q_out", "k_out"))
+
+
 def matmul_gelu(m, n, k):
     text = graph("matmul_gelu", [f"input a : bf16[B, {k}]", f"const b : bf16[{k}, {n}]", f"const c : bf16[{n}]", "p = addmm(c, a, b)", "out = gelu(p)",
                                  "output out"], m)
@@ -210,7 +233,7 @@ def minilm(batch, length, attention, name):
 WORKLOADS = [minilm(32, 128, attention_plain, "plain attention"), minilm(32, 128, attention_library, "library attention"), pointwise(),
              softmax(8192, 4096), softmax(4096, 65536), add_layer_norm(16384, 4096), column_sum(16384, 4096), sum_squares(256 << 20),
              cross_entropy(8192, 128256), transpose_add(8192), embedding_norm(16384, 2048), index_add(65536, 512, 32768), cumsum(4096, 16384),
-             matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
+             rotary(4, 4096, 32, 8, 128), matmul_gelu(4096, 4096, 4096), quantised_product(1, 4096, 4096)]
 
 SWEEP_BYTES = 256 << 20
 # Powers of two, odd and prime ones.

@@ -16,12 +16,12 @@ EVERY = 8  # of the families that came later, whose kernels are of the same stra
 
 def one_of_each_kind():
     """What the slower tests run: of cases that differ in a type or a number one, the types in turn. Of families other than base,
-    prologue and short one kind in EVERY, of scans, scatters and splits, which have strategies of their own, one in three."""
+    prologue and short one kind in EVERY, of edges, scans, scatters and splits, which have strategies or masks of their own, one in three."""
     kinds, chosen = {}, []
     for c in CASES:
         kinds.setdefault((c.family, re.sub(VARIANT, "", c.name)), []).append(c)
     for i, ((family, _), cases) in enumerate(kinds.items()):
-        if family in ("base", "prologue", "short") or i % (EVERY if family not in ("scan", "scatter", "split") else 3) == 0:
+        if family in ("base", "prologue", "short") or i % (EVERY if family not in ("edges", "scan", "scatter", "split") else 3) == 0:
             chosen.append(cases[i % len(cases)])
     return chosen
 

@@ -391,6 +391,18 @@ static void build_flip_cat(program *p) {
     output(p, ind__box_pointwise(&p->low, IND_F32, size, 2, flip_cat_fn, &d));
 }
 
+/* The first 64 of 128 columns, bf16, a constant beside them: a mask whose edge vectors divide. */
+static ind_value first_half_fn(ind_ops *o, const ind_expr *i, int rank, void *user) {
+    const ind_expr inside = ind_expr_lt(i[rank - 1], ind_int(ind_op_context(o), 64));
+    return ind_op_masked(o, ind_op_index(o, inside, IND_BOOL), load_part, i, rank, user, 3);
+}
+
+static void build_first_half(program *p) {
+    ind_expr rows = size_of(p, "B", 1, 4096, 1, 1024), a[2] = {rows, n(p, 64)}, size[2] = {rows, n(p, 128)};
+    value_desc d = {.x = {input(p, "x", IND_BF16, a, 2)}};
+    output(p, ind__box_pointwise(&p->low, IND_BF16, size, 2, first_half_fn, &d));
+}
+
 /* ---- scans and sorts */
 
 static void scan_along(program *p, ind_scan kind, ind_expr rows, ind_expr columns, int dim) {
@@ -449,6 +461,7 @@ static const struct test_case {
     {"transpose_vectors", build_transpose_vectors, IND_STRATEGY_TRANSPOSE, 8, 1},
     {"heads", build_heads, IND_STRATEGY_POINTWISE, 8, 1},
     {"flip_cat", build_flip_cat, IND_STRATEGY_POINTWISE, 0, 1},
+    {"first_half", build_first_half, IND_STRATEGY_POINTWISE, 8, 1},
     {"softmax", build_softmax, IND_STRATEGY_ROW_BLOCK, 8, 1},
     {"softmax_long", build_softmax_long, IND_STRATEGY_ROW_STAGED, 8, 1},
     {"softmax_attention", build_softmax_attention, IND_STRATEGY_ROW_WARP, 4, 1},
@@ -774,6 +787,34 @@ static void test_copied(void) {
     test_allocations(&t);
 }
 
+/* A store under a mask that holds for all elements of a vector or for none is a vector, too. No op of a graph has one:
+   the mask of the load is put on the store. */
+static void test_masked_store(const nvrtc *compiler) {
+    const struct test_case t = {.name = "masked store", .build = build_first_half};
+    ind_context *c;
+    stages s;
+    uint32_t load = 0, store = 0;
+    if (ind_context_create(NULL, &c)) return;
+    CHECK(!make_schedule(&s, c, &t), "%s", ind_error(c));
+    ind_body *b = s.schedule ? s.schedule->kernel[0].body : NULL;
+    for (uint32_t i = 1; b && i < b->num_inst; i++) {
+        if (b->inst[i].op == IND_LOOP_LOAD) load = i;
+        if (b->inst[i].op == IND_LOOP_STORE) store = i;
+    }
+    CHECK(load && store && b->inst[load].arg[0] && !b->inst[store].arg[1], "no load under a mask, or no store");
+    if (load && store) b->inst[store].arg[1] = b->inst[load].arg[0];
+    if (load && store && !ind__plan_create(c, s.schedule, NULL, &s.plan)) {
+        const ind__variant *v = &s.plan->kernel[0].variant[0];
+        CHECK(v->vector == 8 && strstr(v->source, " = ind_load<8>(&in0[") && strstr(v->source, "ind_store(&out0[") &&
+                  !strstr(v->source, "ind_bf16_to_f32(in0["),
+              "%s", v->source);
+        if (compiler->library) check_compiles(compiler, t.name, v, "sm_90a");
+    }
+    CHECK(s.plan, "%s", ind_error(c));
+    free_stages(&s);
+    ind_context_destroy(c);
+}
+
 static int print_case(const char *name) {
     for (size_t i = 0; i < NUM_CASES; i++) {
         ind_context *c;
@@ -808,5 +849,6 @@ int main(int argc, char **argv) {
     test_combined();
     test_finish();
     test_copied();
+    test_masked_store(&compiler);
     return check_summary();
 }

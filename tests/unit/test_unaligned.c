@@ -1,5 +1,5 @@
 /* Tensors of the caller that start anywhere: each pointer by so many elements behind a boundary of 16 bytes, rows of
-   odd lengths, kernels that read and write vectors between boundaries. On the emulated driver, or with
+   odd lengths, kernels that read and write vectors between boundaries, vectors under masks. On the emulated driver, or with
    IND_TEST_DEVICE=cuda on a real one. Each tensor has a memory of exactly its size, so that the emulation's
    AddressSanitizer finds whatever is touched beside it. */
 #define INDUCTOR_IMPLEMENTATION
@@ -22,6 +22,15 @@ static const char points_text[] =
     "graph points {\n size B in [1, 100] hint 5\n input x : bf16[B, %d]\n const w : bf16[%d]\n"
     " a = cast(x, dtype=f32)\n b = cast(w, dtype=f32)\n y = add(a, b)\n s = gt(y, 1.0)\n"
     " output y, s\n}";
+
+/* Halves of rows that change places: each half is read under a mask. */
+static const char halves_text[] =
+    "graph halves {\n size B in [1, 100] hint 5\n input x : bf16[B, %d]\n const w : bf16[%d]\n"
+    " l = slice(x, dim=1, start=0, end=%d)\n r = slice(x, dim=1, start=%d, end=%d)\n h = cat([r, l], dim=1)\n"
+    " a = cast(h, dtype=f32)\n b = cast(w, dtype=f32)\n y = add(a, b)\n s = gt(y, 1.0)\n output y, s\n}";
+
+typedef enum kind { KIND_ROWS, KIND_POINTS, KIND_HALVES } kind;
+static const char *const kind_name[] = {"rows", "points", "halves"};
 
 typedef struct buffer {
     rt__cuda_ptr memory;
@@ -78,16 +87,18 @@ static bool rows_wrong(int n) {
     return false;
 }
 
-static bool points_wrong(int n) {
+static bool points_wrong(int n, bool halves) {
     for (int i = 0; i < ROWS * n; i++) {
-        float want = ind__bf16_to_f32(x16[i]) + ind__bf16_to_f32(w16[i % n]);
+        const int at = !halves ? i : i % n < n / 2 ? i + n / 2 : i - n / 2;
+        float want = ind__bf16_to_f32(x16[at]) + ind__bf16_to_f32(w16[i % n]);
         if (y[i] != want || s.more[i] != (want > 1)) return true;
     }
     return false;
 }
 
 /* Pointers x, w, y and s stand `behind` elements behind a boundary. */
-static void run(ind_context *c, ind_module *m, bool rows, int n, const int behind[4]) {
+static void run(ind_context *c, ind_module *m, kind k, int n, const int behind[4]) {
+    const bool rows = k == KIND_ROWS;
     const size_t in = rows ? 4 : 2, more = rows ? ROWS * sizeof(float) : (size_t)(ROWS * n);
     buffer b[4] = {{0, in, in * ROWS * n, behind[0]},
                    {0, in, in * n, behind[1]},
@@ -107,21 +118,24 @@ static void run(ind_context *c, ind_module *m, bool rows, int n, const int behin
     runtime->driver.cuMemFree_v2(b[0].memory);
     runtime->driver.cuMemFree_v2(b[1].memory);
     ind_instance_destroy(instance);
-    CHECK(!(rows ? rows_wrong(n) : points_wrong(n)), "%s of %d, %d %d %d %d elements behind a boundary",
-          rows ? "rows" : "points", n, behind[0], behind[1], behind[2], behind[3]);
+    CHECK(!(rows ? rows_wrong(n) : points_wrong(n, k == KIND_HALVES)), "%s of %d, %d %d %d %d elements behind a boundary",
+          kind_name[k], n, behind[0], behind[1], behind[2], behind[3]);
 }
 
-static void test(ind_context *c, bool rows, int n) {
+static void test(ind_context *c, kind k, int n) {
     static const int behind[][4] = {{0, 0, 0, 0}, {1, 1, 1, 1}, {3, 0, 1, 2}, {0, 2, 3, 1}, {0, 0, 0, 5}, {1, 0, 0, 0}};
     char text[400];
-    snprintf(text, sizeof text, rows ? rows_text : points_text, n, n);
+    if (k == KIND_HALVES)
+        snprintf(text, sizeof text, halves_text, n, n, n / 2, n / 2, n);
+    else
+        snprintf(text, sizeof text, k == KIND_ROWS ? rows_text : points_text, n, n);
     ind_graph *g = ind_graph_parse(c, text, NULL);
     ind_module *m = NULL;
     CHECK(g && !ind_compile(g, NULL, &m), "%s", ind_error(c));
     if (!m) return;
     runtime = c->runtime;
     CHECK(!rt__cuda_enter(c, runtime), "%s", ind_error(c));
-    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) run(c, m, rows, n, behind[i]);
+    for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) run(c, m, k, n, behind[i]);
     rt__cuda_leave(runtime);
     ind_module_destroy(m);
     ind_graph_destroy(g);
@@ -139,7 +153,8 @@ int main(void) {
     }
     if (!real) desc.cuda.library_path = EMULATED_CUDA, desc.cuda.nvrtc_path = EMULATED_NVRTC;
     CHECK(!ind_context_create(&desc, &c), "context");
-    for (int i = 0; c && i < 4; i++) test(c, i % 2, i < 2 ? 67 : MOST);
+    for (int i = 0; c && i < 4; i++) test(c, i % 2 ? KIND_POINTS : KIND_ROWS, i < 2 ? 67 : MOST);
+    for (int i = 0; c && i < 2; i++) test(c, KIND_HALVES, i ? 36 : 64);
     ind_context_destroy(c);
     return check_summary();
 }
