@@ -3777,7 +3777,7 @@ static bool ir__lattice_absorb(ir__sum *s, const ir__lattice_term *l, int arg, i
     if (ir__is_const_term(t) || ir__has_monomial(ind_expr_arg(l->f, !arg), t.m)) return false;
     if (!ir__mul_terms(l->q, t, &product) || !ind__ok(product.m)) return false;
     const uint32_t to = ir__sum_find(s, product.m);
-    if (to == s->num || to == l->at || __builtin_add_overflow(s->t[to].c, product.c, &rest)) return false;
+    if (to == s->num || to == l->at || ind__add_overflow(s->t[to].c, product.c, &rest)) return false;
     return ir__lattice_better(l, s->t[to].c, rest) && ir__lattice_shift(s, l, to, rest, ir__term_expr(t));
 }
 
@@ -3812,8 +3812,7 @@ static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__la
     if (a->q.m.id != b->q.m.id || f->symbols != g->symbols) return false;
     ind_expr c = ir__lattice_offset(a->f, b->f, turned);
     ind_expr rest = ind__ok(c) ? ir__mul2(ir__term_expr(b->q), c) : c;
-    if (turned ? __builtin_sub_overflow(a->q.c, b->q.c, &sum) : __builtin_add_overflow(a->q.c, b->q.c, &sum))
-        return false;
+    if (turned ? ind__sub_overflow(a->q.c, b->q.c, &sum) : ind__add_overflow(a->q.c, b->q.c, &sum)) return false;
     if (!ir__sum_replace(s, a->at, sum, b->at, 0, rest)) return false;
     ir__fire(s->context, IND__EXPR_RULE_LATTICE_PAIR);
     return true;
