@@ -35,7 +35,7 @@ class Model:
     dynamic: tuple  # which dimensions of each input are symbolic
     export: dict = dataclasses.field(default_factory=dict)  # further options of torch.export.export
     state: tuple = ()  # buffers that are written to
-    random: bool = False  # PyTorch's numbers are others: there is no .npz, test_random.py tests distributions
+    random: bool = False  # PyTorch's numbers are others: there is no .npz, test_random_numbers.py tests distributions
 
 
 class Plain(torch.nn.Module):

@@ -12,7 +12,7 @@ import pytest
 from conftest import make
 
 HERE = pathlib.Path(__file__).parent
-RANDOM = HERE / "random_numbers.ind"  # test_random.py tests it: PyTorch gives other numbers
+RANDOM = HERE / "random_numbers.ind"  # test_random_numbers.py tests it: PyTorch gives other numbers
 GRAPHS = sorted({*HERE.glob("*.ind")} - {RANDOM})
 RELATIVE = 1e-5  # of the largest value of an output: f32 sums in another order, through a few layers; it is about 1e-6
 
