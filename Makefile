@@ -29,15 +29,22 @@ HEADERS       := $(wildcard inductor*.h examples/*.h)
 EXAMPLES      := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c))
 TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/*/test_*.c))
 
-.PHONY: all demo test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
+PYTHON3       ?= python3
+
+.PHONY: all headers demo test test-long gpu-test size-test fuzz-expr bench bench-compile bench-launch bench-plots bench-sizes bench-table bench-verdict growth clean help
 .DEFAULT_GOAL := all
 
 all: $(EXAMPLES)
+
+# The headers are committed: only who edits src/ needs it.
+headers:
+	@$(PYTHON3) tools/headers.py
 
 -include tests/emulated/emulated.mk
 
 help:
 	@echo 'make            build the tool and the examples into $(BUILD)/'
+	@echo 'make headers    join src/ to the five headers (tools/headers.py --split takes an edit of a header back into src/)'
 	@echo 'make demo       sentence embeddings with MiniLM (SENTENCES="..." for your own, MODEL=DIR for weights at hand)'
 	@echo 'make test       every test that runs without a GPU (TESTS=tests/unit for one folder)'
 	@echo 'make test-long  what takes longer: every refused allocation of many graphs, threads for two minutes'

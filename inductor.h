@@ -25,6 +25,7 @@
 extern "C" {
 #endif
 
+/* =============================================================================================== src/graph/manual.h */
 /* ---------------------------------------------------------------------------------------------- >>overview */
 
 /* WHAT IT IS
@@ -183,10 +184,12 @@ extern "C" {
    fft_fft, ifft and their kin take complex tensors (pairs in a last dimension of two) only, and lengths of transforms
    are numbers, given or by facts, with prime factors up to 2048. */
 
+/* ============================================================================================== src/graph/version.h */
 /* ----------------------------------------------------------------------------------------------- >>version */
 
 #define IND_VERSION 100 /* major * 10000 + minor * 100 + patch: 0.1.0 */
 
+/* ================================================================================================ src/graph/graph.h */
 /* ------------------------------------------------------------------------------------------------- >>graph */
 
 /* A graph of tensor ops. Built by one thread; every builder returns a handle, an invalid one (id 0) on error, and the
@@ -255,6 +258,7 @@ IND_API ind_expr ind_tensor_size(ind_tensor x, int dim); /* dim may be negative 
 /* Name for dumps; unique names are made where two are equal. Returns x. */
 IND_API ind_tensor ind_named(ind_tensor x, const char *name);
 
+/* ============================================================================================= src/graph/op_table.h */
 /* --------------------------------------------------------------------------------------------------- >>ops */
 
 /* The op table: the only list of graph ops. Columns: enumerator; text name (PyTorch's); operands (`?` optional, `*` a
@@ -811,6 +815,7 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
     X(FFT_FFTFREQ, "fft_fftfreq", "", "n:size d:float=1 dtype:dtype=f32", 1, "E")                                      \
     X(FFT_RFFTFREQ, "fft_rfftfreq", "", "n:size d:float=1 dtype:dtype=f32", 1, "E")
 
+/* ================================================================================================== src/graph/ops.h */
 typedef enum ind_graph_op {
 #define X(name, text, operands, attributes, results, flags) IND_OP_##name,
     IND_OPS(X) IND_COMPOSITES(X)
@@ -1414,6 +1419,7 @@ typedef struct ind_extern_args {
 } ind_extern_args;
 IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
 
+/* ================================================================================================= src/graph/text.h */
 /* -------------------------------------------------------------------------------------------------- >>text */
 
 /* Reads a graph in the text form; `file` is for messages (NULL: "<text>"). NULL on failure: ind_error says file, line,
@@ -1451,6 +1457,7 @@ IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const
 /* The graph as text; parses back to the same graph. Owned by the graph, valid until it changes. NULL: no memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);
 
+/* ============================================================================================== src/graph/compile.h */
 /* ----------------------------------------------------------------------------------------------- >>compile */
 
 #define IND_STAGES(X)                                                                                                  \
@@ -1516,6 +1523,7 @@ IND_API ind_status ind_target_named(ind_context *context, const char *arch, ind_
    be destroyed afterwards. desc may be NULL. On failure *module is NULL. */
 IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module);
 
+/* ============================================================================================== src/graph/explain.h */
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
 /* The text of a stage. Owned by the module. NULL on failure (ind_error). PLAN and later exist on CUDA modules, and on
@@ -1576,6 +1584,7 @@ typedef struct ind_cubin {
 IND_API ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin);
 IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allowed */
 
+/* ============================================================================================== src/graph/formula.h */
 /* ----------------------------------------------------------------------------------------------- >>formula */
 
 /* What a module needs and does, as formulas in the declared sizes: bytes of workspace and at the peak
@@ -1654,6 +1663,7 @@ IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
 IND_API void ind_evaluator_destroy(ind_evaluator *evaluator);
 
+/* ============================================================================================= src/graph/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 /* Kinds of attributes: enumerator, name in the op table, what an error calls it. */
@@ -1802,6 +1812,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
                             ind__lowered *out);
 ind_status ind__graph_verify(const ind_graph *g);
 
+/* =========================================================================================== src/headers/inductor.h */
 #ifdef __cplusplus
 }
 #endif
@@ -1818,6 +1829,7 @@ ind_status ind__graph_verify(const ind_graph *g);
 #include <stdio.h>
 #include <string.h>
 
+/* ============================================================================================= src/graph/op_table.c */
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
 /* Ops before it are of IND_OPS, ops from it on of IND_COMPOSITES. */
@@ -1947,6 +1959,7 @@ static void ind__schema_parse(ind_context *c, ind__arena *arena, ind__schema *sc
     }
 }
 
+/* ======================================================================================== src/graph/shapes/common.c */
 /* ------------------------------------------------------------------------------------------------ >>shapes */
 /* What each op gives for its operands: dtypes and sizes as PyTorch documents them. Sizes that are not known to be equal
    are an error that says which; nothing is guessed from hints. */
@@ -2090,6 +2103,7 @@ static ind_status ind__too_many_dims(ind__infer *in, int rank) {
                        IND_MAX_RANK);
 }
 
+/* ===================================================================================== src/graph/shapes/promotion.c */
 /* ---- promotion */
 
 /* torch.result_type has three ranks of operands: tensors with dimensions, zero-dimensional tensors, Python numbers. A
@@ -2169,6 +2183,7 @@ static ind_status ind__need_agree(ind__infer *in, ind__agreement w) {
                        ind__say_name(in, w.a), ind__say_name(in, w.b), ind__say_differ(in, a, b));
 }
 
+/* ========================================================================================== src/graph/shapes/dims.c */
 /* ---- dimensions */
 
 /* A dimension as PyTorch counts: negative from the end; a scalar is taken to have one. */
@@ -2244,6 +2259,7 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
     return IND_OK;
 }
 
+/* ======================================================================================= src/graph/shapes/sources.c */
 /* ---- sources */
 
 static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
@@ -2374,6 +2390,7 @@ static ind_status ind__rule_random_like(ind__infer *in) {
     return IND_OK;
 }
 
+/* ===================================================================================== src/graph/shapes/pointwise.c */
 /* ---- pointwise */
 
 static bool ind__is_fraction(const ind__attr *a) {
@@ -2667,6 +2684,7 @@ static ind_status ind__rule_extern(ind__infer *in) {
     return overwritten ? ind__check_mutates(in, mutates, (uint32_t)num) : IND_OK;
 }
 
+/* ==================================================================================== src/graph/shapes/reductions.c */
 /* ---- reductions */
 
 static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype dtype, int r) {
@@ -3172,6 +3190,7 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
     return IND_OK;
 }
 
+/* ========================================================================================= src/graph/shapes/views.c */
 /* ---- views */
 
 /* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
@@ -3385,6 +3404,7 @@ static ind_status ind__rule_cat(ind__infer *in) {
     return IND_OK;
 }
 
+/* ====================================================================================== src/graph/shapes/movement.c */
 /* ---- more views, and ops that move elements */
 
 static ind_status ind__rule_reshape_as(ind__infer *in) {
@@ -3950,6 +3970,7 @@ static ind_status ind__rule_pad(ind__infer *in) {
     return IND_OK;
 }
 
+/* ======================================================================================= src/graph/shapes/windows.c */
 /* ---- windows: pools and convolutions */
 
 /* How windows lie over the last `rank` dimensions of an operand. */
@@ -4299,6 +4320,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
     return IND_OK;
 }
 
+/* ==================================================================================== src/graph/shapes/resampling.c */
 /* ---- resampling */
 
 typedef enum ind__resample_mode { IND__NEAREST, IND__NEAREST_EXACT, IND__LINEAR } ind__resample_mode;
@@ -4487,6 +4509,7 @@ static ind_status ind__rule_col2im(ind__infer *in) {
     return IND_OK;
 }
 
+/* ====================================================================================== src/graph/shapes/indexing.c */
 /* ---- gathers */
 
 static ind_status ind__rule_embedding(ind__infer *in) {
@@ -4742,6 +4765,7 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
     return IND_OK;
 }
 
+/* ======================================================================================= src/graph/shapes/sorting.c */
 /* ---- scans, sorts, searches */
 
 static ind_status ind__rule_cumsum(ind__infer *in) {
@@ -4995,6 +5019,7 @@ static ind_status ind__rule_searchsorted(ind__infer *in) {
     return IND_OK;
 }
 
+/* ==================================================================================== src/graph/shapes/data_sizes.c */
 /* ---- sizes that come from data */
 
 /* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
@@ -5184,6 +5209,7 @@ static ind_status ind__rule_masked_scatter(ind__infer *in) {
     return IND_OK;
 }
 
+/* ====================================================================================== src/graph/shapes/products.c */
 /* ---- matrix products */
 
 /* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
@@ -5259,6 +5285,7 @@ static ind_status ind__rule_linear(ind__infer *in) {
     return IND_OK;
 }
 
+/* ========================================================================================= src/graph/shapes/table.c */
 /* ---- attention */
 
 /* Types and inner sizes of query, key and value. */
@@ -5547,6 +5574,7 @@ static const ind__rule ind__rules[IND_NUM_OPS] = {
     [IND_OP_SCALED_DOT_PRODUCT_ATTENTION] = ind__rule_attention,
 };
 
+/* ========================================================================================= src/graph/shapes/infer.c */
 /* ---- what holds for every op */
 
 /* May a number stand for this operand? */
@@ -5706,6 +5734,7 @@ static ind_status ind__infer_results(ind__infer *in) {
     return IND_OK;
 }
 
+/* ========================================================================================== src/graph/build/graph.c */
 /* ----------------------------------------------------------------------------------------------- >>builder */
 
 static ind_status ind__graph_fail(ind_graph *g, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
@@ -6168,6 +6197,7 @@ static ind_tensor ind__graph_try_add(ind_graph *g, ind__node *node, const uint32
 static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
 
+/* ========================================================================================== src/graph/build/masks.c */
 /* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
 
 /* Is an index of x[indices] a mask? One mask whose places all get the same number needs no indices. */
@@ -6259,6 +6289,7 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
     return result;
 }
 
+/* ===================================================================================== src/graph/build/attributes.c */
 /* ---- attributes from values ---- */
 
 static ind__attr ind__attr_int(int64_t v) {
@@ -6297,6 +6328,7 @@ static ind__attr ind__attr_dtype(ind_dtype d) {
     return (ind__attr){.kind = d == IND_DTYPE_NONE ? IND__ATTR_NONE : IND__ATTR_DTYPE, .i = d};
 }
 
+/* ======================================================================================== src/graph/build/aliases.c */
 /* ---- memory that tensors share, and ops in place ----
 
    A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
@@ -6740,6 +6772,7 @@ static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, cons
     return now;
 }
 
+/* ===================================================================================== src/graph/build/as_strided.c */
 /* ---- as_strided names elements of a storage, whatever shows it */
 
 /* How far behind the first element of what it shows a view begins. */
@@ -6828,6 +6861,7 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
     return ind__graph_add_over(g, op, &storage, 1, attr, 3, body, custom_name);
 }
 
+/* ========================================================================================= src/graph/build/inputs.c */
 /* ---- sizes, inputs, outputs */
 
 static ind_expr ind__find_size(const ind_graph *g, const char *name, size_t length) {
@@ -7042,6 +7076,7 @@ ind_status ind_donate(ind_tensor input) {
     return g->status;
 }
 
+/* ======================================================================================= src/graph/build/in_place.c */
 /* ---- ops in place: writing to what a tensor shows ---- */
 
 /* As torch.can_cast: floats to no integers, numbers to no bool. */
@@ -7127,6 +7162,7 @@ ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
     return ind__graph_tensor(g, g->status ? 0 : x.id);
 }
 
+/* ========================================================================================== src/graph/build/query.c */
 /* ---- what a tensor is */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
@@ -7158,6 +7194,7 @@ ind_tensor ind_named(ind_tensor x, const char *name) {
     return x;
 }
 
+/* ============================================================================================ src/graph/build/ops.c */
 /* ---- the ops: handles are checked here, all else by ind__graph_add */
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
@@ -7912,6 +7949,7 @@ ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, i
     return ind__call_batch_norm(IND_OP_INSTANCE_NORM, operands, !running_mean.id && !running_var.id, eps);
 }
 
+/* ======================================================================================= src/graph/build/more_ops.c */
 ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank) {
     ind__attr a = ind__attr_sizes(size, rank);
     return ind__call(IND_OP_VIEW, &x, 1, &a, 1);
@@ -8651,6 +8689,7 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
     return ind__call(IND_OP_SCALED_DOT_PRODUCT_ATTENTION, operands, 4, a, 4);
 }
 
+/* ========================================================================================= src/graph/build/custom.c */
 /* ---- ops of the user */
 
 typedef struct ind__custom {
@@ -8780,6 +8819,7 @@ ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *ar
     return ind__graph_add(graph, IND_OP_CALL, id, (uint32_t)num_args, &a, 1, NULL, f->name);
 }
 
+/* ========================================================================================= src/graph/build/extern.c */
 /* ---- opaque calls */
 
 typedef struct ind__extern_build {
@@ -9169,6 +9209,7 @@ ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
     return ind__graph_refused(graph, refusals, "associative_scan") ? ind__graph_tensor(graph, 0) : result;
 }
 
+/* ==================================================================================== src/graph/composites/common.c */
 /* ------------------------------------------------------------------------------------------------ >>composites */
 /* Ops of IND_COMPOSITES become others here, through the builders that a caller has. Their operands and attributes have
    been checked against the table; a failure of an op inside is the composite's. */
@@ -9319,6 +9360,7 @@ static ind_tensor ind__sum_last(ind_tensor x, int dim, bool keepdim) {
     return ind_sum(x, &dim, 1, keepdim, IND_DTYPE_NONE);
 }
 
+/* ==================================================================================== src/graph/composites/losses.c */
 /* ---- losses */
 
 /* The loss of every element, their mean or their sum. */
@@ -9519,6 +9561,7 @@ static void ind__expand_dist(ind__expansion *e) {
     e->y = ind_linalg_vector_norm(ind_sub(e->x[0], e->x[1]), e->a[0].f, NULL, 0, false, IND_DTYPE_NONE);
 }
 
+/* ================================================================================= src/graph/composites/pointwise.c */
 /* ---- activations and other elementwise ops */
 
 static void ind__expand_softsign(ind__expansion *e) {
@@ -9755,6 +9798,7 @@ static void ind__expand_trapezoid(ind__expansion *e) {
     e->y = ind_mul(e->y, ind_scalar(e->g, given ? 0.5 : e->a[0].f / 2));
 }
 
+/* ==================================================================================== src/graph/composites/counts.c */
 /* ---- counts */
 
 /* The range of the bins as tensors without dimensions: the one given or, if it is empty, that of the data; one number
@@ -9847,6 +9891,7 @@ static void ind__expand_bincount(ind__expansion *e) {
     e->y = ind_index_add(ind__bincount_zeros(e, x, ind_tensor_dtype(weights)), 0, x, weights, 1);
 }
 
+/* ================================================================================== src/graph/composites/products.c */
 /* ---- products */
 
 static void ind__expand_dot(ind__expansion *e) {
@@ -10031,6 +10076,7 @@ static void ind__expand_bilinear(ind__expansion *e) {
     if (ind__given(e, 3)) e->y = ind_add(e->y, e->x[3]);
 }
 
+/* ==================================================================================== src/graph/composites/einsum.c */
 /* ---- einsum: each operand becomes one dimension for each label it has, in the order of the labels; those that are
    needed no more are summed in the product with the next operand */
 
@@ -10314,6 +10360,7 @@ static void ind__expand_einsum(ind__expansion *e) {
     if (ind__einsum_read(&s, term, e->a[0].s ? e->a[0].s : "")) ind__einsum_run(&s, term);
 }
 
+/* ================================================================================== src/graph/composites/movement.c */
 /* ---- movement */
 
 static void ind__expand_t(ind__expansion *e) {
@@ -10476,6 +10523,7 @@ static void ind__expand_logspace(ind__expansion *e) {
     e->y = ind_cast(ind_pow(ind_scalar(e->g, e->a[3].f), power), dtype);
 }
 
+/* =================================================================================== src/graph/composites/fourier.c */
 /* ---- Fourier transforms: products with matrices of roots of unity, which are computed where they are used. A long one
    of length n1 n2 is n2 of length n1, a product with roots between, and n1 of length n2 (Cooley and Tukey 1965).
    Complex numbers are pairs next to each other, so that a complex transform is one real product. */
@@ -10801,6 +10849,7 @@ static void ind__expand_fft(ind__expansion *e) {
     ind__fft_run(e, x, &f);
 }
 
+/* ==================================================================================== src/graph/composites/signal.c */
 /* ---- windows: cosines of a turn in steps */
 
 static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
@@ -11037,6 +11086,7 @@ static void ind__expand_complex(ind__expansion *e) {
     e->y = ind_stack(parts, 2, -1);
 }
 
+/* ================================================================================= src/graph/composites/embedding.c */
 /* ---- embedding bags */
 
 typedef struct ind__bags {
@@ -11186,6 +11236,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
 }
 
+/* ==================================================================================== src/graph/composites/images.c */
 /* ---- images */
 
 /* Places in [-1, 1] along a dimension of n elements: of the corners, or of the elements' middles. */
@@ -11276,6 +11327,7 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
     e->y = ind_div(e->x[0], ind_pow(scale, ind_scalar(e->g, e->a[2].f)));
 }
 
+/* ================================================================================ src/graph/composites/resampling.c */
 /* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
 
 /* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
@@ -11523,6 +11575,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
     e->y = ind__call_in(e->g, e->node->op, operands, 3, a, 4);
 }
 
+/* ===================================================================================== src/graph/composites/table.c */
 /* ---- the table */
 
 /* Of every op of IND_COMPOSITES (a test calls them all), and of no other. */
@@ -11698,6 +11751,7 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
     return y;
 }
 
+/* ====================================================================================== src/graph/text/conditions.c */
 /* -------------------------------------------------------------------------------------------- >>conditions */
 /* Facts and guards. They are kept as given, for texts and for the module's checks, and as a fact set, which is in force
    wherever sizes of the graph are built or compared. Tensors hold sizes as they stand under the set: equal sizes are
@@ -11951,6 +12005,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     return guard && !hint ? ind__record_negation(g, e, text) : ind__record_condition(g, e, text, guard);
 }
 
+/* =========================================================================================== src/graph/text/print.c */
 /* ----------------------------------------------------------------------------------------------- >>printer */
 /* Beside the parser on purpose: what one writes the other reads. Canonical text is a fixed point of both. */
 
@@ -12164,6 +12219,7 @@ const char *ind_graph_text(ind_graph *graph) {
     return ind__text_status(&graph->text) ? NULL : graph->text.data;
 }
 
+/* =========================================================================================== src/graph/text/parse.c */
 /* ------------------------------------------------------------------------------------------------ >>parser */
 /* Recursive descent without recursion: statements hold calls, calls hold values, lists do not nest. Whatever the bytes,
    the first error stays and every function after it returns at once. */
@@ -12197,6 +12253,7 @@ static bool ind__parse_error(ind__parser *p, const char *at, ind_status status, 
     return false;
 }
 
+/* ========================================================================================== src/graph/text/tokens.c */
 /* ---- tokens */
 
 static void ind__skip(ind__parser *p) {
@@ -12325,6 +12382,7 @@ static size_t ind__number_length(const char *s, bool *whole) {
     return digits ? exponent + digits : n;
 }
 
+/* ========================================================================================== src/graph/text/values.c */
 /* ---- values by kind */
 
 static ind_expr ind__parser_find_size(const char *name, size_t length, void *user) {
@@ -12533,6 +12591,7 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
     }
 }
 
+/* =========================================================================================== src/graph/text/calls.c */
 /* ---- calls */
 
 typedef struct ind__parsed_call {
@@ -12857,6 +12916,7 @@ static bool ind__parse_arguments(ind__parser *p, ind__parsed_call *call) {
     return ind__check_arguments(p, call);
 }
 
+/* ====================================================================================== src/graph/text/statements.c */
 /* ---- statements */
 
 /* Line of a position; counts on from the last one asked for, since statements come in order. */
@@ -13149,6 +13209,7 @@ static bool ind__at_call(ind__parser *p) {
     return ahead.at > p->at && *ahead.at == '(';
 }
 
+/* ========================================================================================= src/graph/text/combine.c */
 /* ---- combine functions of scans */
 
 #define IND__MAX_COMBINE 256 /* statements of one */
@@ -13532,6 +13593,7 @@ ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *f
     return g;
 }
 
+/* ========================================================================================= src/graph/text/strings.c */
 /* ---- the same language in strings given to builders */
 
 /* Hands a failure on to the graph, with the place in the string. */
@@ -13674,6 +13736,7 @@ ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, in
     return y;
 }
 
+/* ========================================================================================== src/graph/text/verify.c */
 /* ---- verifier */
 
 static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
@@ -13746,6 +13809,7 @@ ind_status ind__graph_verify(const ind_graph *g) {
     return status;
 }
 
+/* =============================================================================================== src/graph/import.c */
 /* ------------------------------------------------------------------------------------------------ >>import */
 /* A graph is compiled in the context of its module, and the graph of a kernel is handed out in the user's. */
 
@@ -13894,6 +13958,7 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
     return NULL;
 }
 
+/* ======================================================================================== src/graph/passes/passes.c */
 /* ------------------------------------------------------------------------------------------------ >>passes */
 
 /* A round copies the graph, front to back, and asks every enabled pass about each node once its operands are in the
@@ -14002,6 +14067,7 @@ static bool graph__uniform_is(const ind_graph *g, uint32_t tensor, int64_t value
     return ind_dtype_is_float(x.dtype) ? x.f == (double)value : x.i == value;
 }
 
+/* ========================================================================================== src/graph/passes/fold.c */
 /* ---- FOLD ---- */
 
 static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) {
@@ -14135,6 +14201,7 @@ static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
     return graph__rewrite_add(r, &full);
 }
 
+/* ========================================================================================== src/graph/passes/noop.c */
 /* ---- NOOP ---- */
 
 /* A cast to `wide` and back loses nothing. */
@@ -14244,6 +14311,7 @@ static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     return !have->weak && have->dtype == want->dtype && graph__same_shape(have, want) ? x : 0;
 }
 
+/* =========================================================================================== src/graph/passes/cse.c */
 /* ---- CSE ---- */
 
 static uint64_t graph__attr_hash(const ind__attr *a, uint64_t h) {
@@ -14303,6 +14371,7 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
     return node ? r->to->node[node].result : 0;
 }
 
+/* =========================================================================================== src/graph/passes/run.c */
 /* ---- rounds ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
@@ -14491,6 +14560,7 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
     return status;
 }
 
+/* ===================================================================================== src/graph/lowerings/common.c */
 /* --------------------------------------------------------------------------------------------- >>lowerings */
 
 /* One row per graph op says how it becomes loops over boxes: the function that lowers it, and for pointwise ops the
@@ -14655,6 +14725,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
+/* ================================================================================== src/graph/lowerings/pointwise.c */
 /* ---- pointwise ---- */
 
 static ind_value graph__lower_run_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -15158,6 +15229,7 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
     return IND_OK;
 }
 
+/* ======================================================================================== src/graph/lowerings/cat.c */
 /* ---- cat ---- */
 
 /* Where each operand ends along the dimension (a stacked one takes one place), and what is computed for it alone. */
@@ -15242,6 +15314,7 @@ static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, 
     return ind__emit_call(o, f, x);
 }
 
+/* ==================================================================================== src/graph/lowerings/gathers.c */
 /* ---- gathers ---- */
 
 /* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
@@ -15360,6 +15433,7 @@ static ind_value graph__lower_take(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, v, l->compute);
 }
 
+/* =================================================================================== src/graph/lowerings/scatters.c */
 /* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
 
 /* Do both boxes show the same memory, or will they? */
@@ -15439,6 +15513,7 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
+/* ============================================================================== src/graph/lowerings/deterministic.c */
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
 
 /* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
@@ -16293,6 +16368,7 @@ static ind_status graph__lower_scatter(graph__lower_ctx *l, ind__box **results) 
                                      l->node->op == IND_OP_SCATTER_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
 
+/* ===================================================================================== src/graph/lowerings/extern.c */
 /* ---- opaque calls ---- */
 
 /* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
@@ -16519,6 +16595,7 @@ static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n)
     return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
+/* ================================================================================== src/graph/lowerings/embedding.c */
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
 
 /* The row of the weight that an index names; `mask` is false for padding. */
@@ -16574,6 +16651,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
                                      results);
 }
 
+/* ====================================================================================== src/graph/lowerings/views.c */
 /* ---- views ---- */
 
 /* Index d of the result of the view being built. */
@@ -16857,6 +16935,7 @@ static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **res
     return graph__lower_make_view(l, map, results);
 }
 
+/* =================================================================================== src/graph/lowerings/movement.c */
 /* ---- ops that choose between elements ---- */
 
 /* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
@@ -17042,6 +17121,7 @@ static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
+/* ================================================================================= src/graph/lowerings/reductions.c */
 /* ---- reductions ---- */
 
 /* Splits dimensions into kept and reduced ones (bits of `mask`). */
@@ -17338,6 +17418,7 @@ static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__logsumexp_element, results);
 }
 
+/* ====================================================================================== src/graph/lowerings/norms.c */
 /* ---- p-norms and distances ---- */
 
 /* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
@@ -17476,6 +17557,7 @@ static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) 
                              logs ? graph__log_softmax_element : graph__softmax_element, results);
 }
 
+/* ===================================================================================== src/graph/lowerings/losses.c */
 /* ---- losses */
 
 static ind_value graph__distance_loss_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -17699,6 +17781,7 @@ static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_norm_statistics(l, results);
 }
 
+/* ============================================================================= src/graph/lowerings/normalisations.c */
 /* ---- norms over channels: group, instance and batch norm */
 
 /* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
@@ -17912,6 +17995,7 @@ static ind_status graph__lower_norm_backward(graph__lower_ctx *l, ind__box **res
     return status;
 }
 
+/* ====================================================================================== src/graph/lowerings/pools.c */
 /* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
 
 /* The only element of a window. */
@@ -18194,6 +18278,7 @@ static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box *
     return graph__lower_added_up(l, grad->size, grad->rank, graph__max_backward_element, results);
 }
 
+/* =================================================================================== src/graph/lowerings/products.c */
 /* ---- matrix products ---- */
 
 /* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
@@ -18342,6 +18427,7 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__addmm_element, results);
 }
 
+/* ====================================================================================== src/graph/lowerings/scans.c */
 /* ---- scans, sorts, searches ---- */
 
 /* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
@@ -18594,6 +18680,7 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__search_one, results);
 }
 
+/* ====================================================================================== src/graph/lowerings/ranks.c */
 /* ---- ranks: what stands at a place of the sorted row */
 
 typedef struct graph__ranked {
@@ -18947,6 +19034,7 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
+/* ================================================================================= src/graph/lowerings/data_sizes.c */
 /* ---- sizes that come from data ---- */
 
 /* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
@@ -19103,6 +19191,7 @@ static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **res
     return graph__lower_scatter_loop(l, base, size, rank, graph__select_element, IND_REDUCE_NONE, results);
 }
 
+/* ===================================================================================== src/graph/lowerings/unique.c */
 /* ---- unique ---- */
 
 static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -19450,6 +19539,7 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
 }
 
+/* ================================================================================= src/graph/lowerings/resampling.c */
 /* ---- resampling ---- */
 
 /* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
@@ -19721,6 +19811,7 @@ static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **resu
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__grid_sampled, results);
 }
 
+/* ==================================================================================== src/graph/lowerings/windows.c */
 /* ---- im2col and col2im ---- */
 
 /* Row (c, i, j) and column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
@@ -19774,6 +19865,7 @@ static ind_status graph__lower_col2im(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_window(l, IND_REDUCE_SUM, l->result->dtype, graph__col2im_element, results);
 }
 
+/* ================================================================================== src/graph/lowerings/attention.c */
 /* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
 
 /* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
@@ -19850,6 +19942,7 @@ static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results
     return status ? status : graph__attention_product(l, p, v, false, l->result->dtype, results);
 }
 
+/* =============================================================================== src/graph/lowerings/convolutions.c */
 /* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
 
 /* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
@@ -20100,6 +20193,7 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
     return graph__lower_reduce(l, IND_REDUCE_SUM, x->dtype, graph__lower_self, &results[2]);
 }
 
+/* ====================================================================================== src/graph/lowerings/parts.c */
 /* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
 
    A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
@@ -20292,6 +20386,7 @@ static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, in
     return true;
 }
 
+/* ====================================================================================== src/graph/lowerings/table.c */
 /* ---- inputs, and the table ---- */
 
 static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
@@ -20656,6 +20751,7 @@ IND__LOWERINGS(X)
 /* The composites have none: no node is of one (>>composites). */
 _Static_assert((int)IND__NUM_LOWERINGS == (int)IND__FIRST_COMPOSITE, "every op has a lowering");
 
+/* ======================================================================================== src/graph/lowerings/run.c */
 /* ---- the walk ---- */
 
 /* Reads of each tensor by later ops; a composite op reads its input once to reduce it and once more after. */
@@ -20842,6 +20938,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     return status;
 }
 
+/* ============================================================================================== src/graph/compile.c */
 /* ---------------------------------------------------------------------------------------------- >>pipeline */
 
 /* What one compilation holds on its way down. */
@@ -21090,6 +21187,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
     return status;
 }
 
+/* ========================================================================================== src/graph/raise/raise.c */
 /* ------------------------------------------------------------------------------------------------- >>raise */
 /* The opposite of a lowering: the recorded body of a kernel, or of a custom op, as a graph of ops. Its inputs are the
    buffers that it reads, its outputs those that it writes, under their names.
@@ -21206,6 +21304,7 @@ static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
     [IND_LOOP_PHILOX] = IND_OP_PHILOX,
 };
 
+/* ============================================================================================ src/graph/raise/ops.c */
 /* ---- one op each */
 
 static ind_tensor graph__raise_call(graph__raise *r, ind_graph_op op, const ind_tensor *x, uint32_t n,
@@ -21381,6 +21480,7 @@ static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, num), size, n);
 }
 
+/* ========================================================================================== src/graph/raise/index.c */
 /* ---- affine indices */
 
 /* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
@@ -21576,6 +21676,7 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     return t;
 }
 
+/* ======================================================================================= src/graph/raise/accesses.c */
 /* ---- accesses */
 
 /* All of x, its dimensions regrouped and permuted. */
@@ -21853,6 +21954,7 @@ static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
     return graph__raise_where(r, mask, x, zero);
 }
 
+/* =================================================================================== src/graph/raise/instructions.c */
 /* ---- instructions */
 
 /* The value of an index expression; that of a condition is bool, though the instruction is not. */
@@ -21944,6 +22046,7 @@ static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
     return graph__raise_cast(r, x, (ind_dtype)i->dtype);
 }
 
+/* ===================================================================================== src/graph/raise/reductions.c */
 /* ---- reductions */
 
 /* x over all reduction loops, and over no fewer parallel ones than it was. */
@@ -22215,6 +22318,7 @@ static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
     return ind_associative_scan(r->g, &d);
 }
 
+/* ========================================================================================= src/graph/raise/stores.c */
 /* ---- stores */
 
 /* x over no loops but those that the symbols stand for, or id 0 where it varies along others. */
@@ -22425,6 +22529,7 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     b->held = y;
 }
 
+/* =========================================================================================== src/graph/raise/body.c */
 /* ---- the body */
 
 static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
@@ -22530,6 +22635,7 @@ static void graph__raise_split_dims(graph__raise *r) {
     }
 }
 
+/* ========================================================================================== src/graph/raise/sizes.c */
 /* ---- sizes that come from data: sizes of the graph, which whoever runs it is told by what the module read back */
 
 static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
@@ -22705,6 +22811,7 @@ static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
 }
 
+/* ========================================================================================= src/graph/raise/kernel.c */
 /* ---- a kernel */
 
 /* A name of the program's own making that a user has as well gets a tail. */
@@ -22920,6 +23027,7 @@ static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
     return IND_OK;
 }
 
+/* ========================================================================================= src/graph/raise/custom.c */
 /* ---- a custom op */
 
 static uint64_t graph__raised_unbacked_shape(const ind_graph *g, const ind__tensor_info *t) {
@@ -22984,6 +23092,7 @@ ind_graph *ind_pointwise_graph(ind_tensor x) {
     return graph__raise_end(g, refusals, n->name);
 }
 
+/* ====================================================================================== src/graph/explain/explain.c */
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
 static const char *const ind__stage_names[IND_NUM_STAGES] = {
@@ -23163,6 +23272,7 @@ static void ind__add_json_validity(ind__text *t, const ind_module *m) {
     ind__textf(t, "]}\n");
 }
 
+/* ======================================================================================== src/graph/explain/texts.c */
 /* ---- texts, made when first asked for and kept by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
@@ -23299,6 +23409,7 @@ ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *i
     return IND_OK;
 }
 
+/* ========================================================================================= src/graph/explain/page.c */
 /* -------------------------------------------------------------------------------------------------- >>page */
 
 /* The page of ind_module_html. Its data are one JSON object in a script element that nothing executes; the page puts
@@ -23898,6 +24009,7 @@ const char *ind_module_html(ind_module *module, const char *sizes) {
     return ind__query_end(&q, status) ? NULL : t.data;
 }
 
+/* ====================================================================================== src/graph/formula/formula.c */
 /* ------------------------------------------------------------------------------------------------ >>formula */
 
 /* The formula in the module's context, which is locked. */
@@ -24199,6 +24311,7 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
     return ind__query_end(&q, IND_OK) ? (ind_formula){module->context, 0} : inverse;
 }
 
+/* ======================================================================================== src/graph/formula/solve.c */
 /* --------------------------------------------------------------------------------------------------- >>solve */
 /* The largest value of one size for which a formula stays within a limit and all conditions hold. Both are one
    straight program over the sizes. A box is a range of the size. Walking the program once with intervals instead of
@@ -24613,5 +24726,6 @@ int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, c
     return ind__query_end(&q, IND_OK) ? -1 : most;
 }
 
+/* =========================================================================================== src/headers/inductor.h */
 #endif /* INDUCTOR_GRAPH_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_GRAPH_IMPLEMENTATION */

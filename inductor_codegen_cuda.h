@@ -86,6 +86,7 @@
 extern "C" {
 #endif
 
+/* ================================================================================================ src/cuda/target.h */
 /* ------------------------------------------------------------------------------------------------ >>target */
 
 /* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
@@ -110,6 +111,7 @@ void ind__target_defaults(ind_target *t);
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
 
+/* ================================================================================================== src/cuda/plan.h */
 /* -------------------------------------------------------------------------------------------------- >>plan */
 
 #define IND_STRATEGIES(X)                                                                                              \
@@ -278,12 +280,14 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
 const char *ind__strategy_text(ind_strategy s);
 
+/* ================================================================================================ src/cuda/source.h */
 /* ------------------------------------------------------------------------------------------------ >>source */
 
 /* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user);
 
+/* ============================================================================================== src/cuda/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
@@ -370,6 +374,7 @@ typedef struct ind__writer {
     bool failed; /* the context has the reason */
 } ind__writer;
 
+/* ============================================================================== src/headers/inductor_codegen_cuda.h */
 #ifdef __cplusplus
 }
 #endif
@@ -392,6 +397,7 @@ typedef struct ind__writer {
 #define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
+/* ======================================================================================= src/cuda/prelude/prelude.c */
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
 /* clang-format off */
@@ -1873,6 +1879,7 @@ static void cg__use(ind__writer *w, int piece) {
     cg__add_piece(&w->prelude, piece);
 }
 
+/* ===================================================================================== src/cuda/emit/op_templates.c */
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
 /* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
@@ -2007,6 +2014,7 @@ static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
     return ind_dtype_is_float(operand) ? s->f32 : s->integer;
 }
 
+/* =========================================================================================== src/cuda/emit/writer.c */
 /* ------------------------------------------------------------------------------------------------- >>writer */
 
 /* Records that the kernel cannot be written: something before this failed and left its message. */
@@ -2115,6 +2123,7 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     return i < k->num_reads ? cg__string(w, "in%u", i) : cg__string(w, "out%u", i - k->num_reads);
 }
 
+/* ============================================================================================ src/cuda/emit/index.c */
 /* -------------------------------------------------------------------------------------------------- >>index */
 
 /* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
@@ -2240,6 +2249,7 @@ static const char *cg__expr_string(ind__writer *w, ind_expr e) {
     return s ? s : "";
 }
 
+/* =========================================================================================== src/cuda/emit/values.c */
 /* ------------------------------------------------------------------------------------------------- >>values */
 
 static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
@@ -2910,6 +2920,7 @@ static void cg__emit_stores(ind__writer *w) {
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
+/* ========================================================================================= src/cuda/decide/domain.c */
 /* ------------------------------------------------------------------------------------------------- >>domain */
 
 static int cg__num_vars(const ind__writer *w) {
@@ -3216,6 +3227,7 @@ static int cg__best_p(const ind__writer *w, uint32_t among) {
     return best;
 }
 
+/* ======================================================================================== src/cuda/decide/vectors.c */
 /* ------------------------------------------------------------------------------------------------ >>vectors */
 
 /* How much the right side of x <= y exceeds the left, or of x < y the left and 1: the condition holds if this is >= 0.
@@ -3486,6 +3498,7 @@ static int cg__choose_vector(ind__writer *w, int v, bool tail) {
     return 1;
 }
 
+/* =========================================================================================== src/cuda/emit/launch.c */
 /* ------------------------------------------------------------------------------------------------- >>launch */
 
 /* Largest value of e, which must grow with every variable in it and be a sum of products of what is not negative. */
@@ -3753,6 +3766,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
     }
 }
 
+/* ===================================================================================== src/cuda/decide/misaligned.c */
 /* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place.
    At both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by
    neighbouring lanes, one each. */
@@ -4166,6 +4180,7 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->vector[i], element);
 }
 
+/* ======================================================================================== src/cuda/emit/pointwise.c */
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
 /* A sum into memory finds there what it is added to, unless something else has driven it out of the L2: what is added
@@ -4451,6 +4466,7 @@ static void cg__emit_shifted_points(ind__writer *w) {
     cg__end(w);
 }
 
+/* ====================================================================================== src/cuda/emit/masked_rows.c */
 /* ---- rows that a mask seldom lets through. A thread for each of their points does nothing but ask, and all threads of
    a row ask the same: a warp asks for 32 rows at once here, one a lane, and walks along those that the mask holds for.
    It takes one access a lane of each, so that long rows are shared by many warps.
@@ -4579,6 +4595,7 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
     return IND_OK;
 }
 
+/* ======================================================================================== src/cuda/emit/transpose.c */
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
 /* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
@@ -4897,6 +4914,7 @@ static ind_status cg__emit_transpose(ind__writer *w, int y) {
     return w->variant->vector > 1 ? cg__emit_vector_transpose(w, y) : cg__emit_scalar_transpose(w, y);
 }
 
+/* ============================================================================== src/cuda/emit/reduction/reduction.c */
 /* ---------------------------------------------------------------------------------------------- >>reduction */
 
 /* A reduction kernel runs over its row in sweeps. Sweep A of stage s computes every reduction whose operand needs s
@@ -5081,6 +5099,7 @@ static double cg__kept_words(const ind__writer *w) {
     return words;
 }
 
+/* ================================================================================= src/cuda/emit/reduction/states.c */
 /* ---- states */
 
 /* How each reduction is spelled in the text: its state's type, and the results as %u = number of the REDUCE. */
@@ -5296,6 +5315,7 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     }
 }
 
+/* ========================================================================= src/cuda/emit/reduction/combine_states.c */
 /* ---- from the states of the threads to that of the row */
 
 /* Has a block as many threads as the row of the launch needs? */
@@ -5569,6 +5589,7 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
     }
 }
 
+/* =================================================================================== src/cuda/emit/reduction/pass.c */
 /* ---- one sweep */
 
 /* Does a loop along the row join a chunk before the next one? */
@@ -5875,6 +5896,7 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
     if (cg__declare_loads(w, chosen)) cg__start_loads(w, chosen);
 }
 
+/* ===================================================================================== src/cuda/emit/reduction/l2.c */
 /* ---- what leaves the L2 last */
 
 /* Is what a kernel has of a buffer larger than the L2, and is each place of it used once? By what is computed alone: a
@@ -5917,6 +5939,7 @@ static bool cg__evicts_last(const ind__writer *w) {
     return false;
 }
 
+/* ============================================================================ src/cuda/emit/reduction/staged_rows.c */
 /* ---- rows that wait in shared memory */
 
 /* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
@@ -6449,6 +6472,7 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     return loads;
 }
 
+/* ========================================================================== src/cuda/emit/reduction/vector_shared.c */
 /* ---- what all neighbours in a vector share, as a channel's weight: behind the joins of a row there is nothing to do
    while it is on its way, so that it is loaded ahead of them (group_norm of 262144 bf16: 79 to 83 % of a copy). */
 
@@ -6582,6 +6606,7 @@ static void cg__emit_row_stores(ind__writer *w) {
     if (!alone) cg__end(w);
 }
 
+/* ============================================================================ src/cuda/emit/reduction/column_runs.c */
 /* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
    row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
 
@@ -6773,6 +6798,7 @@ enum {
                                       a microsecond, about what it costs to leave states and join them */
 };
 
+/* ================================================================================== src/cuda/emit/reduction/split.c */
 /* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
    one (to finish with columns, to begin with a row) joins these, always in the same order, and does the rest alone. So
    it is one launch, with equal results in every run. */
@@ -6918,6 +6944,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
     cg__end(w);
 }
 
+/* =================================================================================== src/cuda/emit/reduction/rows.c */
 /* ---- rows */
 
 /* The elements behind the last whole vector, by the first block. */
@@ -7038,6 +7065,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__emit_row_stores(w);
 }
 
+/* ================================================================================ src/cuda/emit/reduction/columns.c */
 /* ---- columns */
 
 /* Columns of a block. */
@@ -7195,6 +7223,7 @@ static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
     return IND_OK;
 }
 
+/* ================================================================================== src/cuda/emit/reduction/batch.c */
 /* ---- a batch: several rows of the same lanes, neighbours in the grid's rows, whose loads all start before the first
    of them is reduced */
 
@@ -7266,6 +7295,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     return IND_OK;
 }
 
+/* ======================================================================================== src/cuda/emit/scan/scan.c */
 /* --------------------------------------------------------------------------------------------------- >>scan */
 
 /* State of each kind of scan: prelude piece, template, what changes nothing. */
@@ -7502,6 +7532,7 @@ static void cg__emit_scan_position(ind__writer *w) {
     w->var[w->domain.rank] = "r";
 }
 
+/* =============================================================================== src/cuda/emit/scan/shared_kernel.c */
 /* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
 
 /* The last sweep over the row, in which elements are stored. */
@@ -7774,6 +7805,7 @@ static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
     w->var[w->domain.rank] = "r";
 }
 
+/* ======================================================================================= src/cuda/emit/scan/chunk.c */
 /* ---- loads of a chunk */
 
 static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
@@ -7915,6 +7947,7 @@ static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level
     ind__textf(&w->code, "}\n");
 }
 
+/* ==================================================================================== src/cuda/emit/scan/lookback.c */
 /* ---- blocks that share rows
 
    Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
@@ -8180,6 +8213,7 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
     return IND_OK;
 }
 
+/* ======================================================================================== src/cuda/emit/scan/sort.c */
 /* ---- sort */
 
 /* Number of the first STORE of a part of the sort; 0: it is not stored. */
@@ -8333,6 +8367,7 @@ static ind_status cg__emit_sort(ind__writer *w) {
     return IND_OK;
 }
 
+/* ================================================================================ src/cuda/templates/gemm/problem.c */
 /* ------------------------------------------------------------------------------------------------- >>matmul */
 
 /* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
@@ -8569,6 +8604,7 @@ static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm
     }
 }
 
+/* =================================================================================== src/cuda/templates/gemm/tile.c */
 /* ---- the choice of a tile ---- */
 
 /* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
@@ -8734,6 +8770,7 @@ static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bit
     return best;
 }
 
+/* =================================================================================== src/cuda/templates/gemm/plan.c */
 /* ---- the choice of a vector width ---- */
 
 /* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART; and the note that it
@@ -8847,6 +8884,7 @@ static ind_status cg__choose_matmul(ind__writer *w, ind__variant *v) {
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
+/* =================================================================================== src/cuda/templates/gemm/load.c */
 /* ---- writing: where a block works ---- */
 
 static void cg__mm_spell(ind__writer *w, int v, const char *text) {
@@ -9033,6 +9071,7 @@ static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const c
     cg__end(w);
 }
 
+/* =============================================================================== src/cuda/templates/gemm/prologue.c */
 /* ---- writing: prologues for tensor cores ---- */
 
 /* A loop over the chunks of 8 neighbours of an operand's tile that fall to this thread, as long as they have elements:
@@ -9149,6 +9188,7 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_end_lambda(w);
 }
 
+/* ============================================================================== src/cuda/templates/gemm/main_loop.c */
 /* ---- writing: the multiplication ---- */
 
 /* The loop over the steps of k. The stages go round by counting, as a remainder would cost more than it tells: step n
@@ -9406,6 +9446,7 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->tile_m, v->tile_n);
 }
 
+/* =============================================================================== src/cuda/templates/gemm/epilogue.c */
 /* ---- writing: the epilogue ---- */
 
 /* The column group that a thread handles in round u, in a scope that is open afterwards: two cg__end. */
@@ -9508,6 +9549,7 @@ static ind_status cg__emit_matmul(ind__writer *w) {
     return w->failed ? ind__failed(w->context) : IND_OK;
 }
 
+/* ====================================================================================== src/cuda/decide/pointwise.c */
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
 /* Can tiled loads move n neighbours along y, and something that is stored n along x? */
@@ -9717,6 +9759,7 @@ static void cg__choose_column(ind__writer *w) {
             v->threads / v->rows);
 }
 
+/* ======================================================================================= src/cuda/decide/row_warp.c */
 /* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
 
 /* Bytes that a thread should have under way. With 2048 threads on a multiprocessor that is 64 KiB, about three times
@@ -9854,6 +9897,7 @@ static bool cg__gathers_rows(const ind__writer *w) {
     return false;
 }
 
+/* ====================================================================================== src/cuda/decide/row_block.c */
 /* Sweeps that a block makes over memory if it does not keep the row. */
 static int cg__looped_sweeps(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -10123,6 +10167,7 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 #define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
 #define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
+/* ===================================================================================== src/cuda/decide/row_staged.c */
 static bool cg__reads_broadcast(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
@@ -10470,6 +10515,7 @@ static bool cg__choose_row_staged(ind__writer *w, int64_t longest, bool stays) {
     return cg__stage_rows(w, longest, stays);
 }
 
+/* ======================================================================================= src/cuda/decide/row_kept.c */
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
    shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
    H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
@@ -10632,6 +10678,7 @@ static void cg__choose_row_looped(ind__writer *w) {
     cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
 }
 
+/* ========================================================================================== src/cuda/decide/split.c */
 /* ---- rows, or columns, that several blocks share */
 
 /* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
@@ -10786,6 +10833,7 @@ static void cg__choose_reduction(ind__writer *w) {
 /* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
 #define IND__CG_SCAN_WORDS 32
 
+/* =========================================================================================== src/cuda/decide/scan.c */
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
 static int cg__state_words(const ind__writer *w, uint32_t scan) {
     bool wide = ind_dtype_bytes((ind_dtype)cg__inst(w, scan)->dtype) == 8;
@@ -11046,6 +11094,7 @@ static void cg__choose_scan(ind__writer *w) {
     cg__grid(w, cg__p_numel(w), v->rows);
 }
 
+/* =========================================================================================== src/cuda/decide/sort.c */
 static int cg__pow2_below(int n) {
     int p = 1;
     while (p <= n / 2) p *= 2;
@@ -11090,6 +11139,7 @@ static void cg__choose_sort(ind__writer *w) {
     cg__grid(w, cg__p_numel(w), 1);
 }
 
+/* ============================================================================================== src/cuda/assemble.c */
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
@@ -11446,6 +11496,7 @@ static ind_status cg__assemble(ind__writer *w) {
     return failed ? ind__failed(w->context) : IND_OK;
 }
 
+/* ================================================================================================ src/cuda/tuning.c */
 /* ---- tuning */
 
 /* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
@@ -11756,6 +11807,7 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
     return status;
 }
 
+/* =============================================================================================== src/cuda/combine.c */
 /* ------------------------------------------------------------------------------------------------- >>combine */
 
 /* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
@@ -12268,6 +12320,7 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
     return status;
 }
 
+/* ================================================================================================ src/cuda/finish.c */
 /* -------------------------------------------------------------------------------------------------- >>finish */
 
 /* Rows, and what is reduced of what is found of each, as a mean of losses, in one launch: for a few rows the work of
@@ -12580,6 +12633,7 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     return status || !warp ? status : cg__add_finish(p, &rows, &few);
 }
 
+/* ========================================================================================== src/cuda/cost/predict.c */
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
 enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
@@ -12639,6 +12693,7 @@ static ind_status cg__predict_all(ind_plan *p) {
     return ind__ok(p->time_ns) ? IND_OK : ind__failed(c);
 }
 
+/* ======================================================================================== src/cuda/equal_launches.c */
 /* ---- equal launches */
 
 /* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
@@ -12807,6 +12862,7 @@ static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to
     return IND_OK;
 }
 
+/* ================================================================================================ src/cuda/create.c */
 static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
     const uint32_t other = cg__find_launch(t, p, first, num);
     if (other != first && !ind__verifying(p->context)) return cg__copy_launch(p, other, first, num);
@@ -12901,6 +12957,7 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     return status;
 }
 
+/* ============================================================================================= src/cuda/cost/arch.c */
 /* --------------------------------------------------------------------------------------------------- >>arch */
 
 /* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
@@ -12965,6 +13022,7 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
                      arch ? arch : "");
 }
 
+/* ================================================================================================ src/cuda/verify.c */
 /* -------------------------------------------------------------------------------------------------- >>verify */
 
 /* Made of declared sizes alone: known before the launch. */
@@ -13082,6 +13140,7 @@ ind_status ind__plan_verify(const ind_plan *p) {
     return IND_OK;
 }
 
+/* ================================================================================================= src/cuda/print.c */
 /* --------------------------------------------------------------------------------------------------- >>print */
 
 const char *ind__strategy_text(ind_strategy s) {
@@ -13384,5 +13443,6 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
         }
 }
 
+/* ============================================================================== src/headers/inductor_codegen_cuda.h */
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION */

@@ -39,6 +39,7 @@
 extern "C" {
 #endif
 
+/* ============================================================================================= src/ir/base/config.h */
 /* ------------------------------------------------------------------------------------------------ >>config */
 
 #ifndef IND_API
@@ -47,6 +48,7 @@ extern "C" {
 
 #define IND_MAX_RANK 8 /* dimensions of a tensor; more is IND_LIMIT with the op's name */
 
+/* ============================================================================================= src/ir/base/status.h */
 /* ------------------------------------------------------------------------------------------------ >>status */
 
 /* Every function that can fail returns one of these; ind_error() has the sentence that goes with it. */
@@ -78,6 +80,7 @@ typedef enum ind_status {
 /* The text of a status code, never NULL. */
 IND_API const char *ind_status_text(ind_status status);
 
+/* ============================================================================================ src/ir/base/context.h */
 /* ----------------------------------------------------------------------------------------------- >>context */
 
 /* Host memory. Both functions or neither; alloc returns 16-byte aligned memory or NULL. Both are called by every thread
@@ -146,6 +149,7 @@ IND_API ind_status ind_error_status(const ind_context *context);
 /* The desc with defaults filled in. */
 IND_API const ind_context_desc *ind_context_query_desc(const ind_context *context);
 
+/* ============================================================================================== src/ir/base/dtype.h */
 /* ------------------------------------------------------------------------------------------------- >>dtype */
 
 /* Element types: enumerator, text name, bytes, class (b bool, u unsigned, i signed, f float), type in emitted code.
@@ -184,6 +188,7 @@ IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
 /* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
+/* =============================================================================================== src/ir/expr/expr.h */
 /* -------------------------------------------------------------------------------------------------- >>expr */
 
 /* An integer expression: immutable, interned, so equal expressions of one context have equal ids. id 0 is "invalid":
@@ -403,6 +408,7 @@ IND_API int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *align
 /* Are [a, a + a_size) and [b, b + b_size) proven to have no element in common, for all values of the symbols? */
 IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size);
 
+/* =============================================================================================== src/ir/loops/ops.h */
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
 /* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
@@ -561,6 +567,7 @@ typedef enum ind_scan {
         IND_NUM_SCANS
 } ind_scan;
 
+/* ============================================================================================== src/ir/loops/body.h */
 /* ------------------------------------------------------------------------------------------------- >>body */
 
 struct ind_graph;
@@ -708,6 +715,7 @@ IND_API ind_status ind_extern_register(ind_context *context, const ind_extern_de
    another number of arguments, a type that does not promote to the declared one. */
 IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value *args, int num_args);
 
+/* ============================================================================================ src/ir/loops/layout.h */
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
 /* How a buffer lies in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
@@ -746,6 +754,7 @@ typedef struct ind_realise_policy {
 /* ------------------------------------------------------------------------------------------------ >>eval */
 /* (the evaluator is internal: ind__eval below) */
 
+/* ========================================================================================== src/ir/base/compilers.h */
 /* -------------------------------------------------------------------------------------------- >>internal */
 /* From here on: shared between the five headers, not for users; may change in any version. */
 
@@ -815,6 +824,7 @@ static inline bool ind__mul_overflow(int64_t a, int64_t b, int64_t *r) {
 #endif
 }
 
+/* ============================================================================================= src/ir/base/memory.h */
 /* ---- memory: all through the context's allocator; NULL on failure, with IND_OUT_OF_MEMORY set ---- */
 
 void *ind__alloc(ind_context *c, size_t bytes);                                 /* zeroed */
@@ -901,6 +911,7 @@ bool ind__parse_double(const char *s, size_t n, double *out); /* locale-free */
 
 uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 
+/* =========================================================================================== src/ir/expr/internal.h */
 /* ---- expressions ---- */
 
 /* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
@@ -1037,6 +1048,7 @@ uint32_t ind__program_add(ind__program *p, ind_expr e);
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
 void ind__program_free(ind__program *p);
 
+/* ========================================================================================= src/ir/loops/functions.h */
 /* ---- functions of the user ---- */
 
 /* Immutable; in the context's memory. */
@@ -1087,6 +1099,7 @@ typedef struct ind__opaque {
 /* IND_NOT_SUPPORTED, naming it, if it has no callback for the device. */
 ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
 
+/* ========================================================================================== src/ir/loops/internal.h */
 /* ---- bodies ---- */
 
 #define IND__MAX_ARGS IND_MAX_FUNCTION_ARGS
@@ -1239,6 +1252,7 @@ bool ind__scan_sorts(ind_scan s);
 uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
 uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, of which a body has one at most; 0: none */
 
+/* =========================================================================================== src/ir/loops/program.h */
 /* ---- lowered program: buffers and loops ---- */
 
 typedef enum ind__buffer_kind { IND__BUFFER_INPUT, IND__BUFFER_CONST, IND__BUFFER_COMPUTED } ind__buffer_kind;
@@ -1482,6 +1496,7 @@ ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, in
 /* Makes x an output of the graph: stored contiguously under this name; copies only where it must. */
 ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint32_t position);
 
+/* ========================================================================================== src/ir/loops/evaluate.h */
 /* ---- evaluator: runs instructions of a body for a block of up to IND__LANES points ---- */
 
 #define IND__LANES 256
@@ -1546,6 +1561,7 @@ float ind__f8e5m2_to_f32(uint8_t x);
 uint8_t ind__f32_to_f8e4m3fn(float f);
 uint8_t ind__f32_to_f8e5m2(float f);
 
+/* =========================================================================================== src/ir/base/internal.h */
 /* ---- the context itself ---- */
 
 struct ind__interner;
@@ -1569,6 +1585,7 @@ struct ind_context {
 void ind__lists_lock(ind_context *c);
 void ind__lists_unlock(ind_context *c);
 
+/* ======================================================================================== src/headers/inductor_ir.h */
 #ifdef __cplusplus
 }
 #endif
@@ -1599,6 +1616,7 @@ void ind__lists_unlock(ind_context *c);
 #error "the implementation is C11: define the implementation macro in a .c file"
 #endif
 
+/* ============================================================================================ src/ir/base/threads.c */
 /* ----------------------------------------------------------------------------------------------- >>threads */
 
 #if defined(_WIN32)
@@ -1767,6 +1785,7 @@ uint32_t ind__refusals(const ind_context *c) {
     return ind__state_of(c)->refusals;
 }
 
+/* ============================================================================================= src/ir/base/memory.c */
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
 const char *ind_status_text(ind_status status) {
@@ -2123,6 +2142,7 @@ ind_dtype ind_dtype_parse(const char *name, size_t length) {
     return IND_DTYPE_NONE;
 }
 
+/* ============================================================================================ src/ir/base/strings.c */
 /* ------------------------------------------------------------------------------------------------ >>string */
 
 void ind__text_raw(ind__text *t, const char *s, size_t n) {
@@ -2264,6 +2284,7 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
     return h ^ (h >> 31);
 }
 
+/* ============================================================================================= src/ir/expr/intern.c */
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
 /* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` counts them. */
@@ -2935,6 +2956,7 @@ void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
     if (hi) *hi = ok ? ir__node_of(e)->hi : INT64_MAX;
 }
 
+/* =============================================================================================== src/ir/expr/sums.c */
 /* ---------------------------------------------------------------------------------------------- >>simplify */
 
 /* Every constructor returns the simplest form it knows, by the rules of the table IND__EXPR_RULES; the function that
@@ -3423,6 +3445,7 @@ static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
     return ir__expr_none(t.m.context);
 }
 
+/* ========================================================================================== src/ir/expr/sum_rules.c */
 /* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
 
 /* The position of monomial m in a normalised sum; num if it is not there. */
@@ -3699,6 +3722,7 @@ static void ir__join_all(ir__sum *s) {
     }
 }
 
+/* ======================================================================================= src/ir/expr/sum_lattices.c */
 /* ---- rules of sums with Min and Max, which move with what is added to all their arguments */
 
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
@@ -3951,6 +3975,7 @@ ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {
     return ir__sum_finish(&s);
 }
 
+/* =========================================================================================== src/ir/expr/products.c */
 /* ---- products */
 
 /* Multiplies out. False without an error if an integer overflows on the way. */
@@ -4021,6 +4046,7 @@ ind_expr ind_expr_product(ind_context *c, const ind_expr *v, int n) {
     return p;
 }
 
+/* ========================================================================================== src/ir/expr/quotients.c */
 /* ---- quotients and remainders */
 
 /* a // b or a % b on its way through the rules. */
@@ -4645,6 +4671,7 @@ ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m) {
     return ind_expr_mod(ind_expr_floordiv(x, d), m);
 }
 
+/* =========================================================================================== src/ir/expr/lattices.c */
 /* ---- Min and Max */
 
 static int ir__expr_order(const void *a, const void *b) {
@@ -4857,6 +4884,7 @@ ind_expr ind_expr_max_of(ind_context *c, const ind_expr *v, int n) {
     return ir__lattice(c, IND_EXPR_MAX, v, n);
 }
 
+/* ========================================================================================= src/ir/expr/conditions.c */
 /* ---- conditions */
 
 /* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: terms of the right side, and negated of the left. */
@@ -5107,6 +5135,7 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
     return ind__ok(cond) ? ir__intern(c, IND_EXPR_WHERE, arg, 3, 0) : cond;
 }
 
+/* ============================================================================================== src/ir/expr/facts.c */
 /* ------------------------------------------------------------------------------------------------- >>facts */
 
 /* Walks over expressions. An expression is a DAG: the same part may be reached on exponentially many ways, so a walk
@@ -5559,6 +5588,7 @@ ind_expr ind__align_up(ind_expr e, int64_t to) {
     return ir__mul2(ind_expr_ceildiv(e, unit), unit);
 }
 
+/* ============================================================================================= src/ir/expr/proofs.c */
 /* ---- proofs ---- */
 
 /* What a fact set knows, besides the ranges of its symbols. Everything here is in terms of symbols that are not
@@ -6307,6 +6337,7 @@ static int ir__known_condition(ind_expr condition) {
     return truth ? truth == 1 : -1;
 }
 
+/* ============================================================================================= src/ir/expr/assume.c */
 /* ------------------------------------------------------------------------------------------------ >>assume */
 
 /* Fact sets. Assuming works on a copy of what is known, through an agenda of conditions: each is simplified under what
@@ -6581,6 +6612,7 @@ void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
         ind_expr_bounds(e, lo, hi);
 }
 
+/* ============================================================================================== src/ir/expr/learn.c */
 /* ---- learning ---- */
 
 /* A consequence that cannot be built (it exceeds 64 bits) is not drawn. */
@@ -7320,6 +7352,7 @@ ind_status ind_facts_check(const ind_facts *f, ind_symbol_value_fn value, void *
     return status ? status : ir__check_list(f, true, value, user, failed);
 }
 
+/* ============================================================================================= src/ir/expr/import.c */
 /* ------------------------------------------------------------------------------------------------ >>import */
 
 ind__import ind__import_begin(ind_context *to) {
@@ -7409,6 +7442,7 @@ ind_body *ind__import_body(ind__import *m, const ind_body *b) {
     return NULL;
 }
 
+/* ============================================================================================== src/ir/expr/index.c */
 /* ------------------------------------------------------------------------------------------------- >>index */
 
 /* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
@@ -7706,6 +7740,7 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
     return best;
 }
 
+/* ============================================================================================= src/ir/expr/ranges.c */
 /* ---- ranges of memory */
 
 /* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
@@ -7924,6 +7959,7 @@ static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int 
     return i ? row->other : row->first;
 }
 
+/* ============================================================================================== src/ir/expr/forms.c */
 /* ---- making forms */
 
 typedef struct ir__made { /* a quotient that something was rewritten to */
@@ -8400,6 +8436,7 @@ static const ir__form *ir__form_join(ir__former *w, ir__parts *p) {
     return p->n == 1 ? first : ir__form_new(w, IND_EXPR_ADD, p->f, p->n);
 }
 
+/* ============================================================================================= src/ir/expr/factor.c */
 /* ---- taking out common factors: p = q * (v*c + t) + rest, with q free of content and sign */
 
 typedef struct ir__split {
@@ -8713,6 +8750,7 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
     return ir__form_join(w, &parts);
 }
 
+/* ========================================================================================== src/ir/expr/roundings.c */
 /* ---- rewriting roundings: what a quotient or modulo may be written as instead
 
    Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d
@@ -9274,6 +9312,7 @@ static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
     return true;
 }
 
+/* ======================================================================================== src/ir/expr/choose_form.c */
 /* ---- choosing */
 
 /* The expression that the constructors make of a form, as the parser does. Invalid if they fail. */
@@ -9436,6 +9475,7 @@ static const ir__form *ir__form_of(ir__former *w, ind_expr e) {
     return known ? known : ir__form_put(w, 2 * e.id + 1, ir__form_numeric(w, e));
 }
 
+/* ============================================================================================== src/ir/expr/print.c */
 /* ---- step two: writing */
 
 static void ir__write_int(ind__text *t, int64_t v, const ir__expr_style *style) {
@@ -9584,6 +9624,7 @@ size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
     return ind_expr_print_as(e, IND_PRINT_TEXT, buffer, size);
 }
 
+/* ============================================================================================== src/ir/expr/parse.c */
 /* ---- reading: operator precedence with its own stacks, so that no nesting of the text reaches the stack of C. A level
    of a + b - c .. is collected and built once, which keeps long sums linear. */
 
@@ -10018,6 +10059,7 @@ ind_expr ind_expr_parse(ind_context *c, const char *text, ind_find_symbol_fn fin
     return ir__expr_none(c);
 }
 
+/* =========================================================================================== src/ir/loops/program.c */
 /* ----------------------------------------------------------------------------------------------- >>program */
 
 ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *inputs, uint32_t num_inputs) {
@@ -10128,6 +10170,7 @@ ind_status ind__program_run(const ind__program *p, int64_t *slots) {
     return IND_OK;
 }
 
+/* ============================================================================================ src/ir/loops/record.c */
 /* ------------------------------------------------------------------------------------------------ >>record */
 
 static const struct ir__loop_op_row {
@@ -10594,6 +10637,7 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
     return o->emit(o, &i, NULL);
 }
 
+/* ========================================================================================= src/ir/loops/functions.c */
 /* ---- functions of the user ---- */
 
 /* What is listed stays and never changes: only the newest is read under the lock. */
@@ -11060,6 +11104,7 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
     return ind_op_where(o, mask, v, ind_op_constant(o, other, ind_op_dtype(o, v)));
 }
 
+/* ============================================================================================ src/ir/loops/replay.c */
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
 /* Marks what the result and the stores need; and every check of an index, which is an error also where what is read or
@@ -11163,6 +11208,7 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r) {
     return result;
 }
 
+/* ============================================================================================= src/ir/loops/boxes.c */
 /* ------------------------------------------------------------------------------------------------- >>boxes */
 
 /* Graph nodes whose computation was inlined into the body that is being recorded. */
@@ -11633,6 +11679,7 @@ ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, in
     return ind__body_replay(o, &r);
 }
 
+/* =========================================================================================== src/ir/loops/realise.c */
 /* ----------------------------------------------------------------------------------------------- >>realise */
 
 static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
@@ -12139,6 +12186,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
     return IND_OK;
 }
 
+/* ======================================================================================= src/ir/loops/concatenate.c */
 /* ---- parts of concatenations ---- */
 
 /* 1: the condition holds at all points, 0: at none, -1: neither is proven. */
@@ -12478,6 +12526,7 @@ ind_status ind__lowered_fix_layouts(ind__lowered *p) {
     return IND_OK;
 }
 
+/* ======================================================================================== src/ir/loops/two_stages.c */
 /* ---- a reduction in two stages ---- */
 
 uint32_t ind__body_splits(const ind_body *b) {
@@ -12642,6 +12691,7 @@ ind_status ind__lowered_split(ind__lowered *p, const ind__split *split) {
     return ok ? IND_OK : ind__failed(p->context);
 }
 
+/* ============================================================================================ src/ir/loops/verify.c */
 /* ------------------------------------------------------------------------------------------------ >>verify */
 
 static ind_status ir__body_broken(const ind_body *b, uint32_t inst, const char *rule) {
@@ -12824,6 +12874,7 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
     return IND_OK;
 }
 
+/* ============================================================================================= src/ir/loops/print.c */
 /* ------------------------------------------------------------------------------------------------- >>print */
 
 static void ir__print_index(ind__text *t, const ind_body *b, const ind__inst *i) {
@@ -12991,6 +13042,7 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn o
     }
 }
 
+/* ========================================================================================== src/ir/loops/evaluate.c */
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
 
 /* A small float of `digits` mantissa bits and this bias. */
@@ -13474,6 +13526,7 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
     }
 }
 
+/* ================================================================================= src/ir/loops/special_functions.c */
 /* ---- functions that libm lacks, in double for both types ---- */
 
 #define IR__PI 3.14159265358979323846
@@ -13981,5 +14034,6 @@ ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int l
     return e->bad_access ? IND_VERIFY : IND_OK;
 }
 
+/* ======================================================================================== src/headers/inductor_ir.h */
 #endif /* INDUCTOR_IR_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_IR_IMPLEMENTATION */

@@ -29,6 +29,7 @@
 extern "C" {
 #endif
 
+/* ============================================================================================ src/runtime/runtime.h */
 /* ----------------------------------------------------------------------------------------------- >>library */
 
 /* Which device a context would use, and why not the other: "cuda: NVIDIA H200, sm_90a, driver 13.0, NVRTC 13.0 from
@@ -291,6 +292,7 @@ IND_API ind_status ind_tune(ind_instance *instance, const ind_launch_desc *desc,
    itself replaced; what it leads to stays as it is. */
 IND_API ind_status ind_pack_save(ind_context *context, const char *path);
 
+/* =========================================================================================== src/runtime/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 /* A condition that holds at every launch: promised (a fact), or compiled for (a guard). As given, not simplified. */
@@ -375,6 +377,7 @@ ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *t
    IND_INVALID_ARGUMENT names a size that is missing. */
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values);
 
+/* =================================================================================== src/headers/inductor_runtime.h */
 #ifdef __cplusplus
 }
 #endif
@@ -416,6 +419,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 #include <unistd.h>
 #endif
 
+/* =========================================================================================== src/runtime/platform.c */
 /* ---------------------------------------------------------------------------------------------- >>platform */
 /* All that the system differs in: libraries, threads, time, private temporary files. */
 
@@ -645,6 +649,7 @@ static const char *const rt__nvrtc_folders[] = {"/usr/local/cuda/lib64/", NULL};
 
 #endif
 
+/* ============================================================================================== src/runtime/files.c */
 /* ---- files */
 
 /* Reads to the end instead of asking for the size, which pipes and special files do not have. */
@@ -717,6 +722,7 @@ ind_status ind__write_file(ind_context *c, const char *path, const void *data, s
     return rt__write_file(c, path, data, bytes, false);
 }
 
+/* ============================================================================================ src/runtime/workers.c */
 /* ---- worker pool: one loop at a time, the caller works too */
 
 #define IND__RT_MAX_THREADS 64
@@ -829,6 +835,7 @@ static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) 
     rt__mutex_unlock(&p->mutex);
 }
 
+/* ============================================================================================ src/runtime/symbols.c */
 /* ----------------------------------------------------------------------------------------------- >>symbols */
 
 #if defined(_WIN32)
@@ -1182,6 +1189,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     return status;
 }
 
+/* ============================================================================================== src/runtime/check.c */
 /* ------------------------------------------------------------------------------------------------- >>check */
 
 /* Turns a CUresult into a status with the driver's own words. */
@@ -1260,6 +1268,7 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     return IND_OK;
 }
 
+/* ============================================================================================= src/runtime/device.c */
 /* ---- the primary context: what a device has is known before it is made, and kernels are compiled without it, so that
    they are while the driver makes it (100 ms of 230 on an H200) */
 
@@ -1483,6 +1492,7 @@ const char *ind_device_text(ind_context *c) {
     return text ? text : "host";
 }
 
+/* ============================================================================================== src/runtime/nvrtc.c */
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
 
 /* One source on its way through NVRTC. Workers only call NVRTC; whatever allocates is done by the caller before and
@@ -1664,6 +1674,7 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
     }
 }
 
+/* =============================================================================================== src/runtime/pack.c */
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
@@ -1892,6 +1903,7 @@ static void rt__runtime_destroy(ind_context *c) {
     c->runtime = NULL;
 }
 
+/* ============================================================================================= src/runtime/module.c */
 /* ------------------------------------------------------------------------------------------------ >>module */
 
 #define IND__RT_NONE UINT32_MAX
@@ -2572,6 +2584,7 @@ ind_module_stats ind_module_query_stats(const ind_module *m) {
     return stats;
 }
 
+/* ============================================================================================= src/runtime/memory.c */
 /* ------------------------------------------------------------------------------------------------ >>memory */
 
 /* Memory of a module's device. Host memory is aligned to 256 bytes as the memory plan assumes; *block is what to free.
@@ -2719,6 +2732,7 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
     return ind__fail(c, IND_NOT_FOUND, "graph \"%s\" has no constant \"%s\"", m->desc.name, name);
 }
 
+/* ============================================================================================== src/runtime/sizes.c */
 /* ------------------------------------------------------------------------------------------------- >>sizes */
 
 static void rt__print_bound(char out[24], int64_t v) {
@@ -2872,6 +2886,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
     return status;
 }
 
+/* =========================================================================================== src/runtime/instance.c */
 /* ---------------------------------------------------------------------------------------------- >>instance */
 
 #define IND__STEP_SKIPPED 0xff
@@ -3126,6 +3141,7 @@ const char *ind_instance_error(const ind_instance *n) {
     return n ? n->error : "no instance";
 }
 
+/* ============================================================================================= src/runtime/launch.c */
 /* ------------------------------------------------------------------------------------------------ >>launch */
 
 /* Takes new sizes over and runs the module's program on them, unless they are those of the last launch. */
@@ -3201,6 +3217,7 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     return IND_OK;
 }
 
+/* =========================================================================================== src/runtime/bindings.c */
 /* ---- bound memory that a run writes overlaps nothing else: ranges are sorted by address and compared in order */
 
 static bool rt__is_donated(const ind_module *m, uint32_t binding) {
@@ -3610,6 +3627,7 @@ ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
     return rt__instance_failed(n, status);
 }
 
+/* ================================================================================================ src/runtime/run.c */
 /* --------------------------------------------------------------------------------------------------- >>run */
 
 /* Device memory for the host pointers in next_pointer: one block, with the inputs and constants copied in. `host` gets
@@ -3700,6 +3718,7 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
     return status;
 }
 
+/* ======================================================================================= src/runtime/host/prepare.c */
 /* ------------------------------------------------------------------------------------------- >>host-device */
 /* Walks the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares nothing with the CUDA
    emitter, so that each checks the other. A kernel is cut into stages: every REDUCE ends a pass over the row, and
@@ -4110,6 +4129,7 @@ static void rt__host_free(ind_module *m) {
     for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
 }
 
+/* ======================================================================================== src/runtime/host/points.c */
 /* ---- loop variables */
 
 /* Sets the variables (row-major, `extent` each) to one point. */
@@ -4347,6 +4367,7 @@ static void rt__stage_results(ind__eval *e, const rt__host_stage *s, rt__host_ac
     }
 }
 
+/* ======================================================================================== src/runtime/host/kernel.c */
 /* ---- one kernel */
 
 typedef struct rt__host_task {
@@ -4451,6 +4472,7 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
     return IND_OK;
 }
 
+/* ========================================================================================== src/runtime/host/scan.c */
 /* ---- scans and sorts: a row at a time, a lane per element */
 
 /* What the elements so far amount to, in double or 64-bit integers. */
@@ -4724,6 +4746,7 @@ static void rt__host_chunk(void *arg, int64_t index, int worker) {
     }
 }
 
+/* ======================================================================================== src/runtime/host/matmul.c */
 /* ---- matrix products: operands are evaluated into packed panels, a small kernel multiplies them */
 
 #define IND__HOST_MR 4
@@ -5030,6 +5053,7 @@ static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, i
     return product;
 }
 
+/* ======================================================================================== src/runtime/host/launch.c */
 /* ---- a launch */
 
 /* Hands the kernel's compiled index expressions to a worker, with the worker's memory. */
@@ -5217,6 +5241,7 @@ static ind_status rt__host_instance(ind_instance *n) {
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
+/* ======================================================================================= src/runtime/cuda/entries.c */
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
 /* The entry of a source in the context's table, made if need be. */
@@ -5398,6 +5423,7 @@ static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int6
                           (function, IND__CUDA_FUNCTION_CARVEOUT, all < 100 ? (int)all : 100));
 }
 
+/* ====================================================================================== src/runtime/cuda/variants.c */
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
@@ -5621,6 +5647,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
     }
 }
 
+/* ======================================================================================= src/runtime/cuda/prepare.c */
 static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
     ind_kernel_plan *k = &m->desc.plan->kernel[i];
     rt__exec_step *s = &m->executable->step[i];
@@ -5801,6 +5828,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
     return status;
 }
 
+/* ========================================================================================== src/runtime/cuda/late.c */
 /* ---- variants that a launch is the first to need */
 
 /* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
@@ -5969,6 +5997,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     return IND_OK;
 }
 
+/* ============================================================================================ src/runtime/capture.c */
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
 /* Records on a stream of our own, as the caller's may be the default stream, which cannot be captured. */
@@ -6040,6 +6069,7 @@ void *ind_captured_graph(ind_instance *n) {
     return n && n->captured.valid ? n->captured.graph : NULL;
 }
 
+/* ============================================================================================ src/runtime/profile.c */
 /* ----------------------------------------------------------------------------------------------- >>profile */
 
 /* A clock of the device: on the host device the system's. */
@@ -6174,6 +6204,7 @@ ind_status ind_profile(ind_instance *n, const ind_launch_desc *desc, int repeats
     return rt__instance_failed(n, status);
 }
 
+/* =============================================================================================== src/runtime/tune.c */
 /* --------------------------------------------------------------------------------------------------- >>tune */
 
 #define IND__TUNE_MARGIN 1.02 /* what is not faster by more than 2 % is taken to be equal */
@@ -6405,6 +6436,7 @@ ind_status ind_tune(ind_instance *n, const ind_launch_desc *desc, int repeats, i
     return rt__instance_failed(n, status);
 }
 
+/* ========================================================================================== src/runtime/readiness.c */
 /* ---------------------------------------------------------------------------------------------- >>readiness */
 
 typedef struct rt__readiness {
@@ -6516,6 +6548,8 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     snprintf(none.reason, sizeof none.reason, "out of memory");
     return none;
 }
+
+/* =================================================================================== src/headers/inductor_runtime.h */
 
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */

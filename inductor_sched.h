@@ -69,6 +69,7 @@
 extern "C" {
 #endif
 
+/* ============================================================================================= src/sched/schedule.h */
 /* -------------------------------------------------------------------------------------------------- >>deps */
 
 /* One access of a loop: `buffer` at `index` (linear, elements), over the variables of its body. */
@@ -333,6 +334,7 @@ void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t bu
 /* Names of what a loop computes, as in its edges: "add+layer_norm"; the buffer it writes if no op is known. */
 void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user);
 
+/* ============================================================================================= src/sched/internal.h */
 /* ---------------------------------------------------------------------------------------------- >>internal */
 
 #define IND__ALIGNMENT 256 /* bytes: of offsets and sizes in the arena */
@@ -345,6 +347,7 @@ void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop
    entries. The result of a REDUCE depends on no reduction variable, that of a SCAN on all. */
 void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 
+/* ===================================================================================== src/headers/inductor_sched.h */
 #ifdef __cplusplus
 }
 #endif
@@ -357,6 +360,7 @@ void ind__body_var_masks(const ind_body *body, uint32_t *mask);
 #include <math.h>
 #include <string.h>
 
+/* ================================================================================================ src/sched/fuser.c */
 /* ================================================================================================ >>accesses */
 
 #define IND__SCHED_NONE    UINT32_MAX
@@ -600,6 +604,7 @@ static void sched__policy_defaults(ind_fusion_policy *p) {
     if (p->row_blocks <= 0) p->row_blocks = 1;
 }
 
+/* ================================================================================================ src/sched/split.c */
 /* ================================================================================================== >>split */
 
 /* Which loops are split is decided before anything is fused. So a first stage is made for another loop's rows only if
@@ -992,6 +997,7 @@ ind_status ind__split_reductions(ind__lowered *p, const ind_fusion_policy *polic
     return status;
 }
 
+/* ============================================================================================= src/sched/accesses.c */
 /* ---- what the instructions of a body depend on */
 
 /* The variables in e, as a mask; indirect symbols stand for what their value depends on. */
@@ -1322,6 +1328,7 @@ static bool sched__stored(const sched__fuser *f, uint32_t buffer, uint32_t a, ui
     return sched__unread_loop(f, sched__writer(f, buffer));
 }
 
+/* =========================================================================================== src/sched/loop_order.c */
 /* ============================================================================================== >>loop-order */
 
 /* Common refinement of two row-major shapes with the same number of elements: the sizes d (innermost first), and which
@@ -1555,6 +1562,7 @@ static ind_body *sched__record_merged(sched__fuser *f, const ind_body *body) {
     return merged;
 }
 
+/* ====================================================================================== src/sched/fusion/can_fuse.c */
 /* ================================================================================================ >>can-fuse */
 
 static bool sched__fused(ind_fusion_reason r) {
@@ -1887,6 +1895,7 @@ static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, ui
     return IND_FUSION_FUSED_HORIZONTAL;
 }
 
+/* ========================================================================================= src/sched/fusion/scans.c */
 /* ---- scans: what shares a kernel with one works on the same rows. */
 
 /* What a loop's results come from: 0, nothing that is scanned; SCANNED, results of a scan; BEHIND, what is reduced of
@@ -2069,6 +2078,7 @@ static ind_fusion_reason sched__check_fit(sched__fuser *f, uint32_t a, uint32_t 
     return kind == IND_FUSION_FUSED_HORIZONTAL ? sched__check_horizontal(f, a, b, fit) : kind;
 }
 
+/* ======================================================================================= src/sched/fusion/reorder.c */
 /* ---- reordering: loops are exchanged where the two then meet the same elements at the same point. */
 
 /* The dimensions sorted by how far apart in memory the access's neighbours are; those that it does not depend on first.
@@ -2183,6 +2193,7 @@ static ind_fusion_reason sched__check_reordered(sched__fuser *f, uint32_t a, uin
     return plain;
 }
 
+/* ====================================================================================== src/sched/fusion/prefixes.c */
 /* ---- prefixes: topk is a sort whose first elements are used. What works on these is computed for all elements, under
    a mask. */
 
@@ -2260,6 +2271,7 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
     return product && kind == IND_FUSION_FUSED_VERTICAL ? IND_FUSION_FUSED_EPILOGUE : kind;
 }
 
+/* ===================================================================================== src/sched/fusion/prologues.c */
 /* ---- prologues: what a matrix product reads is computed where it loads it. */
 
 /* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
@@ -2430,6 +2442,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     return IND_FUSION_FUSED_PROLOGUE;
 }
 
+/* ========================================================================================= src/sched/fusion/score.c */
 /* =================================================================================================== >>score */
 
 /* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
@@ -2470,6 +2483,7 @@ static int sched__compare_score(const void *p, const void *q) {
     return (a->b > b->b) - (a->b < b->b);
 }
 
+/* ==================================================================================== src/sched/fusion/candidates.c */
 /* ============================================================================================== >>candidates */
 
 /* Neighbouring kernels: pairs of loops that share a buffer, as the groups that the loops are in now. */
@@ -2562,6 +2576,7 @@ static bool sched__find_candidates(sched__fuser *f, sched__pairs *p) {
     return !f->failed;
 }
 
+/* ========================================================================================== src/sched/fusion/fuse.c */
 /* ==================================================================================================== >>fuse */
 
 static int sched__compare_order(const sched__fuser *f, uint32_t a, uint32_t b) {
@@ -2693,6 +2708,7 @@ static bool sched__fuse(sched__fuser *f) {
     return !f->failed;
 }
 
+/* ======================================================================================= src/sched/fusion/explain.c */
 /* ---- explanation of every edge */
 
 static ind_edge *sched__add_edge(sched__fuser *f, uint32_t from, uint32_t to, uint32_t buffer) {
@@ -2786,6 +2802,7 @@ static bool sched__explain(sched__fuser *f) {
     return !f->failed;
 }
 
+/* =========================================================================================== src/sched/fused_body.c */
 /* ---- the fused body */
 
 typedef struct sched__recording {
@@ -2889,6 +2906,7 @@ static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
     return merged;
 }
 
+/* ============================================================================================== src/sched/kernels.c */
 /* ---- what a kernel is told to be: name, arguments, amounts of work */
 
 static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t *loop) {
@@ -3117,6 +3135,7 @@ static bool sched__make_kernels(sched__fuser *f) {
     return true;
 }
 
+/* ========================================================================================= src/sched/memory/order.c */
 /* =================================================================================================== >>order */
 
 typedef struct sched__place {
@@ -3456,6 +3475,7 @@ static bool sched__choose_order(sched__fuser *f) {
     return true;
 }
 
+/* ===================================================================================== src/sched/memory/lifetimes.c */
 /* ================================================================================================== >>memory */
 
 typedef struct sched__term {
@@ -3608,6 +3628,7 @@ static bool sched__find_lives(sched__fuser *f, sched__life *life) {
     return true;
 }
 
+/* ======================================================================================= src/sched/memory/donated.c */
 /* ---- in place */
 
 /* stage[i]: how many reductions instruction i comes after; it is computed in the stage-th pass over the row. pass[i]:
@@ -3776,6 +3797,7 @@ static bool sched__take_over(sched__fuser *f, uint32_t k, sched__life *life) {
     return true;
 }
 
+/* ======================================================================================== src/sched/memory/places.c */
 /* ---- places */
 
 typedef struct sched__placed {
@@ -4036,6 +4058,7 @@ static bool sched__plan_memory(sched__fuser *f) {
     return true;
 }
 
+/* ============================================================================================== src/sched/combine.c */
 /* ================================================================================================= >>combine */
 
 /* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
@@ -4364,6 +4387,7 @@ static bool sched__combine(sched__fuser *f) {
     return true;
 }
 
+/* =============================================================================================== src/sched/verify.c */
 /* ================================================================================================== >>verify */
 
 typedef struct sched__numbers {
@@ -4952,6 +4976,7 @@ ind_status ind__schedule_verify(const ind_schedule *s) {
     return status;
 }
 
+/* ================================================================================================ src/sched/print.c */
 /* =================================================================================================== >>print */
 
 const char *ind__fusion_reason_text(ind_fusion_reason r) {
@@ -5230,6 +5255,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
     ind__free(s->context, first);
 }
 
+/* ================================================================================================= src/sched/json.c */
 /* ---- JSON */
 
 /* Formulas are strings: they hold symbols. No character of theirs needs escaping. */
@@ -5366,6 +5392,7 @@ void ind__schedule_print_json(ind__text *t, const ind_schedule *s, ind__node_nam
 
 /* ================================================================================================ the schedule */
 
+/* ================================================================================================== src/sched/run.c */
 /* For who explains the schedule: which kernel runs a loop, and from which to which a buffer is used. */
 static bool sched__note_uses(sched__fuser *f) {
     ind_schedule *s = f->schedule;
@@ -5428,6 +5455,7 @@ static ind_status sched__create(const sched__fuser *f, ind_schedule **out) {
     return status;
 }
 
+/* ========================================================================================= src/sched/memory/limit.c */
 /* ---- never more memory than op by op */
 
 /* Where the plan takes the most memory, and which loops had a hand in it. */
@@ -5613,6 +5641,8 @@ ind_status ind__schedule_create(ind_context *c, const ind__lowered *program, con
     if (status) ind__schedule_free(*out), *out = NULL;
     return status;
 }
+
+/* ===================================================================================== src/headers/inductor_sched.h */
 
 #endif /* INDUCTOR_SCHED_IMPLEMENTATION_DONE */
 #endif /* INDUCTOR_SCHED_IMPLEMENTATION */

@@ -1,0 +1,355 @@
+/* ------------------------------------------------------------------------------------------------ >>assemble */
+
+static void cg__free(ind__writer *w) {
+    ind__text_free(&w->code);
+    ind__free(w->context, w->arg);
+    ind__arena_free(&w->scratch);
+    memset(w, 0, sizeof *w);
+}
+
+/* The user's functions that the body calls, in order of their first call. */
+static bool cg__find_functions(ind__writer *w) {
+    const ind_body *b = w->body;
+    uint32_t most = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) most += b->inst[i].op == IND_LOOP_CALL;
+    if (most) w->function = (const ind__function **)ind__arena_alloc(&w->scratch, most * sizeof *w->function);
+    if (most && !w->function) return false;
+    for (uint32_t i = 1; most && i < b->num_inst; i++) {
+        if (b->inst[i].op != IND_LOOP_CALL) continue;
+        uint32_t n = 0;
+        while (n < w->num_functions && w->function[n] != b->inst[i].imm.function) n++;
+        w->function[n] = b->inst[i].imm.function;
+        if (n == w->num_functions) w->num_functions++;
+    }
+    return true;
+}
+
+static void cg__function_head(ind__text *t, const ind__function *f, uint32_t number) {
+    ind__textf(t, "static IND_INLINE %s ind_user_%u(", cg__types[ind_dtype_compute(f->dtype)].value, (unsigned)number);
+    for (int k = 0; k < f->num_args; k++)
+        ind__textf(t, "%s%s %s", k ? ", " : "", cg__types[ind_dtype_compute(f->arg_dtype[k])].value, f->arg[k]);
+    ind__textf(t, ")");
+}
+
+/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+static void cg__declare_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        cg__function_head(t, w->function[n], n);
+        ind__textf(t, ";\n");
+    }
+    if (w->num_functions) ind__textf(t, "\n");
+}
+
+static void cg__define_functions(const ind__writer *w, ind__text *t) {
+    for (uint32_t n = 0; n < w->num_functions; n++) {
+        const ind__function *f = w->function[n];
+        ind__textf(t, "\n/* function %s */\n", f->name);
+        cg__function_head(t, f, n);
+        ind__textf(t, strchr(f->cuda, ';') ? " {\n#line 1 \"%s\"\n" : " { return (\n#line 1 \"%s\"\n", f->name);
+        ind__text_raw(t, f->cuda, strlen(f->cuda));
+        ind__textf(t, strchr(f->cuda, ';') ? "\n}\n" : "\n); }\n");
+    }
+}
+
+/* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    uint32_t n = k->body->num_inst + 1;
+    *w = (ind__writer){.context = p->context,
+                       .target = &p->target,
+                       .max_cluster = p->target.max_cluster,
+                       .schedule = p->schedule,
+                       .kernel = k,
+                       .body = k->body,
+                       .variant = v,
+                       .arena = &p->arena,
+                       .assume = assume,
+                       .tuning = p->tuning,
+                       .scope = 1};
+    w->scratch.context = w->code.context = p->context;
+    w->code.indent = 1;
+    w->value = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->value);
+    w->memory = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->memory);
+    w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
+    w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->uniform = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
+    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
+        !w->vector || !w->uniform || !w->across || !w->through || !w->kept || !w->level || !w->runs)
+        return ind__failed(p->context);
+    memset(w->vector, 1, n);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+        if (!a) return ind__failed(p->context);
+        *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
+    }
+    if (!cg__find_functions(w)) return ind__failed(p->context);
+    cg__domain_init(w);
+    return w->failed ? ind__failed(p->context) : IND_OK;
+}
+
+/* Arguments that point to an instance's own memory. */
+static const struct {
+    const char *type, *name, *text;
+} cg__memory_args[] = {
+    [IND__ARG_ERROR] = {"unsigned long long *", "error", "error record"},
+    [IND__ARG_LOOKBACK] = {"unsigned long long *", "lookback", "words to look back"},
+    [IND__ARG_COUNTERS] = {"unsigned *", "counters", "counters"},
+    [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},
+};
+
+/* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
+   it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
+ */
+/* May the launch before this one write what is read here, while this one has begun? `const __restrict__` would let the
+   compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
+   ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
+static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
+    const ind__buffer *b = &w->schedule->program->buffer[w->arg[arg].buffer];
+    return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
+}
+
+static void cg__write_params(ind__writer *w, ind__text *t) {
+    const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
+    uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
+    while (w->arg[last].computed) last--; /* buffers come first */
+    for (uint32_t i = 0; i < w->num_args; i++) {
+        const ind__kernel_arg *a = &w->arg[i];
+        if (a->computed) {
+            *(a->reciprocal ? &reciprocal : &size) += 1;
+            continue;
+        }
+        if (a->kind == IND__ARG_BUFFER) {
+            const char *type = cg__types[w->schedule->program->buffer[a->buffer].dtype].memory;
+            const bool free = !cg__shares_memory(w, i) && !cg__written_beside(w, i);
+            const char *how = late ? "const &" : free ? "__restrict__ " : "";
+            ind__textf(t, "%s%s *%s%s", i < w->kernel->num_reads ? "const " : "", type, how, cg__buffer(w, a->buffer));
+        } else if (a->reciprocal) {
+            ind__textf(t, "unsigned long long m%u", reciprocal++);
+        } else if (a->kind == IND__ARG_SIZE) {
+            ind__textf(t, "%s n%u", cg__int(w), size++);
+        } else {
+            ind__textf(t, "%s%s", cg__memory_args[a->kind].type, cg__memory_args[a->kind].name);
+        }
+        ind__textf(t, i < last ? ",\n" : ") {\n");
+    }
+}
+
+/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+static void cg__assemble_signature(ind__writer *w, ind__text *t) {
+    ind__textf(t, "extern \"C\" __global__ void ");
+    if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", w->variant->cluster);
+    ind__textf(t, "__launch_bounds__(%d, %d) %s(\n", w->variant->threads,
+               w->variant->blocks_per_sm ? w->variant->blocks_per_sm : 1, w->variant->entry);
+    t->indent++;
+    cg__write_params(w, t);
+    t->indent--;
+}
+
+static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    if (!a) return ind__failed(w->context);
+    *a = arg;
+    return IND_OK;
+}
+
+/* What points to memory of the instance comes last: the error record, the words to look back, and what blocks that
+   share rows meet by. */
+static ind_status cg__pass_records(ind__writer *w) {
+    ind_status status = IND_OK;
+    if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
+    if (!status && ind__ok(w->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
+    if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
+    return status;
+}
+
+/* ---- sizes that come from data */
+
+/* e with every maximal part that does not hang on data replaced by the symbol of a size argument. */
+static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
+    ind_expr a[32];
+    const int n = ind_expr_num_args(e);
+    if (!ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return cg__size_symbol(w, e);
+    if (n == 0) return e;
+    if (n > 32 || depth > IND__CG_MAX_DEPTH) {
+        ind__fail(w->context, IND_LIMIT, "kernel %s: a size from data is nested too deep", w->kernel->name);
+        return (ind_expr){0};
+    }
+    for (int i = 0; i < n; i++) a[i] = cg__known_to_args(w, ind_expr_arg(e, i), depth + 1);
+    return ind__expr_rebuild(e, a, n);
+}
+
+static void cg__data_size_name(ind__text *t, ind_expr symbol, void *user) {
+    const ind__writer *w = (const ind__writer *)user;
+    const ind__lowered *p = w->schedule->program;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if (!ind_expr_same(symbol, p->unbacked[u].symbol)) continue;
+        ind__textf(t, "u%u", u);
+        return;
+    }
+    ind__textf(t, "(long long)%s", ind_expr_symbol(symbol)->name);
+}
+
+/* A formula with sizes from data, in C: always in 64 bits, as the sizes are read. */
+static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
+    ind_expr known = cg__known_to_args(w, e, 0);
+    if (!ind__ok(known)) {
+        cg__fail(w);
+        return;
+    }
+    size_t from = t->size;
+    ind__text_expr_c(t, known, true, cg__data_size_name, w);
+    const char *text = t->data ? t->data + from : "";
+    if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
+    if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
+}
+
+/* The largest value of a formula of the launch, whatever the data are. */
+static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
+    const ind__lowered *p = w->schedule->program;
+    ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
+    if (ind__ok(e) && !ind__ok(most)) {
+        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: no bound in the declared sizes is found for its %s",
+                  w->kernel->name, what);
+        cg__fail(w);
+    }
+    return most;
+}
+
+/* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
+static void cg__leave_beyond(ind__writer *w, ind__text *t) {
+    ind__variant *v = w->variant;
+    for (int d = 0; d < 3; d++) {
+        if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
+        ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
+        cg__data_formula(w, t, v->grid[d]);
+        ind__textf(t, ") return;\n");
+        v->grid[d] = cg__most(w, v->grid[d], "grid");
+    }
+    if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
+}
+
+/* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
+static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
+    const ind__lowered *p = w->schedule->program;
+    uint64_t sizes = ind__body_unbacked(p, w->body);
+    uint32_t number[2] = {0, 0};
+    if (!sizes) return;
+    t->indent++;
+    for (uint32_t u = 0; u < p->num_unbacked; u++) {
+        if (!(sizes >> u & 1)) continue;
+        ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
+    }
+    for (uint32_t i = 0; i < w->num_args; i++) { /* formulas may add arguments, computed ones do not */
+        const ind__kernel_arg a = w->arg[i];
+        if (a.kind != IND__ARG_SIZE) continue;
+        uint32_t k = number[a.reciprocal]++;
+        if (!a.computed) continue;
+        const char *type = a.reciprocal ? "unsigned long long" : cg__int(w);
+        ind__textf(t, "const %s %c%u = (%s)(", type, "nm"[a.reciprocal], k, type);
+        cg__data_formula(w, t, a.size);
+        ind__textf(t, ");\n");
+    }
+    cg__leave_beyond(w, t);
+    t->indent--;
+}
+
+static bool cg__has_pieces(const ind__pieces *set) {
+    uint64_t any = 0;
+    for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) any |= set->word[i];
+    return any;
+}
+
+static bool cg__has_piece(const ind__pieces *set, int piece) {
+    return set->word[piece / 64] >> piece % 64 & 1;
+}
+
+static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
+    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
+        if (!cg__has_piece(pieces, i)) continue;
+        ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
+        ind__text_raw(t, "\n", 1);
+    }
+}
+
+/* Dependent launches (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX ISA,
+   griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory. So
+   none is done before the one before it is, and to wait for one is to wait for all that came before.
+   None says itself when the next one may begin (griddepcontrol.launch_dependents), so that is when its last block ends:
+   what is hidden is the launch, 0.3 us on an H200. Said at the wait, it saved no more, and chains of column sums and
+   softmax of 4096 rows took 1.4 times as long: the blocks of the next one take whatever place there is beside those
+   that still run, so that few blocks lie on few multiprocessors. */
+static bool cg__launches_dependent(const ind_plan *p) {
+    return p->schedule->dependent_launch && p->target.sm >= 90;
+}
+
+/* ---- what leaves the L2 last, as the kernel begins */
+
+/* Is what is read of a buffer copied in the background? */
+static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->arg[arg].buffer) return true;
+    return false;
+}
+
+/* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
+static void cg__write_evictions(ind__writer *w, ind__text *t) {
+    bool copies = false, any = false;
+    if (!cg__evicts_last(w)) return;
+    t->indent++;
+    for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
+        if (!cg__streams(w, i)) continue;
+        const char *name = cg__buffer(w, w->arg[i].buffer);
+        const bool copied = cg__stages_arg(w, i);
+        copies |= copied;
+        any = true;
+        cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
+        if (!copied) ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
+    }
+    if (copies) ind__textf(t, "const unsigned long long evict_last = ind_evict_last_policy();\n");
+    t->indent--;
+    if (any) cg__why(w, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
+}
+
+#define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
+
+/* Prelude, signature and body become the variant's source. */
+static ind_status cg__assemble(ind__writer *w) {
+    ind__variant *v = w->variant;
+    if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
+    ind__text t = {.context = w->context}, first = t;
+    cg__write_data_sizes(w, &first);
+    cg__write_evictions(w, &first);
+    if (cg__pass_records(w)) return ind__failed(w->context);
+    if (cg__has_pieces(&w->prelude) || w->num_functions)
+        ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(&t, &w->prelude);
+    if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
+    snprintf(v->entry, sizeof v->entry, "ind_k_%s", w->kernel->name);
+    cg__declare_functions(w, &t);
+    cg__assemble_signature(w, &t);
+    if (v->dependent) ind__textf(&t, "%s", IND__CG_DEPENDENCY_CALL);
+    if (first.size) ind__text_raw(&t, first.data, first.size);
+    if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
+    ind__text_raw(&t, "}\n", 2);
+    cg__define_functions(w, &t);
+    v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
+    for (uint32_t i = 0; v->arg && i < w->num_args; i++)
+        if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
+    v->source = t.data ? ind__arena_string(w->arena, t.data, t.size) : NULL;
+    v->source_bytes = t.size;
+    bool failed = t.failed || first.failed || w->code.failed || w->failed || !v->arg || !v->source;
+    ind__text_free(&t);
+    ind__text_free(&first);
+    return failed ? ind__failed(w->context) : IND_OK;
+}

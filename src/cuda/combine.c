@@ -1,0 +1,511 @@
+/* ------------------------------------------------------------------------------------------------- >>combine */
+
+/* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
+   text share one. The arguments of all stand in a table that is the launch's only parameter, a row for each kernel with
+   the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
+   tensors does not grow with their number. */
+
+#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
+#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+
+/* How a kernel is made as a part of a launch. */
+typedef struct cg__part {
+    uint32_t kernel;
+    ind__variant variant; /* without a source */
+    const char *why_not;  /* it cannot be a part; NULL: it can */
+    const char *params;   /* of its function, behind the block's place */
+    const char *code;     /* of its function */
+    const char *outside;  /* what stands before it: ind_wgmma_tile */
+    ind__pieces prelude;
+    bool barrier; /* all threads of the block must take part */
+    uint32_t function;
+} cg__part;
+
+static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
+    return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
+}
+
+/* The code of a part says `block` where that of a kernel says blockIdx. */
+static void cg__part_code(ind__text *t, const char *code) {
+    static const char whole[] = "blockIdx.";
+    for (const char *at; (at = strstr(code, whole)) != NULL; code = at + sizeof whole - 1) {
+        ind__text_raw(t, code, (size_t)(at - code));
+        ind__text_raw(t, "block.", 6);
+    }
+    ind__text_raw(t, code, strlen(code));
+}
+
+/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
+ */
+static int cg__part_shared(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int bytes = 0;
+    for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
+        if (w->kept[i] == IND__CG_THROUGH_TILE)
+            bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
+    if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
+    if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT) bytes = v->threads / 32 * cg__state_bytes(w) + 16;
+    if (v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED)
+        bytes = v->threads / 32 * cg__state_bytes(w);
+    if (cg__scans_team(w)) bytes = 2 * v->threads * v->vector * 4 * cg__scan_states(w);
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK)
+        bytes = v->threads / 32 * (cg__state_bytes(w) + 2 * 4 * cg__scan_states(w));
+    return bytes;
+}
+
+/* What cg__assemble would make a source of. */
+static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
+    ind__text params = {.context = w->context}, code = params, outside = params;
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    ind_status status = cg__pass_records(w);
+    params.indent = 1;
+    cg__write_params(w, &params);
+    if (w->code.size) cg__part_code(&code, w->code.data);
+    part->variant = *w->variant;
+    part->variant.static_shared = cg__part_shared(w);
+    part->prelude = w->prelude;
+    part->why_not = w->num_functions       ? "it calls a function of the user"
+                    : ind__ok(w->lookback) ? "its blocks wait for one another"
+                                           : NULL;
+    part->params = cg__keep_text(w->arena, &params);
+    part->code = cg__keep_text(w->arena, &code);
+    part->outside = cg__keep_text(w->arena, &outside);
+    bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
+                 cg__sorts_rows(w); /* in functions of the prelude */
+    part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
+    part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
+    part->variant.num_args = w->num_args;
+    ind__text_free(&params);
+    ind__text_free(&code);
+    ind__text_free(&outside);
+    bool ok = !status && !w->failed && part->params && part->code && part->outside && part->variant.arg;
+    return ok ? IND_OK : ind__failed(w->context);
+}
+
+/* The launch of one variant, while its source is written. */
+typedef struct cg__combo {
+    ind_plan *plan;
+    cg__part **part;
+    uint32_t num_parts, num_functions;
+    ind__variant *variant;
+    ind__text text;
+    ind__kernel_arg *arg;
+    uint32_t num_args, cap_args;
+    ind_expr blocks; /* of the parts so far */
+    bool failed;
+} cg__combo;
+
+/* Axes of the part's own grid that can have more than one block; the block's place along them is computed. */
+static int cg__num_axes(const ind__variant *v) {
+    int64_t blocks;
+    int axes = 3;
+    while (axes > 1 && ind_expr_is_int(v->grid[axes - 1], &blocks) && blocks == 1) axes--;
+    return axes;
+}
+
+/* Words of 8 bytes in the part's row: its arguments, blocks along all axes but the last and their reciprocals, and the
+   range of its blocks. */
+static uint32_t cg__row_words(const ind__variant *v) {
+    return v->num_args + 2 * (uint32_t)(cg__num_axes(v) - 1) + 2;
+}
+
+static bool cg__same_part(const cg__part *a, const cg__part *b) {
+    return a->variant.threads == b->variant.threads && cg__num_axes(&a->variant) == cg__num_axes(&b->variant) &&
+           a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
+}
+
+/* Numbers the functions: equal parts have one. */
+static void cg__number_functions(cg__combo *x) {
+    x->num_functions = 0;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        uint32_t same = 0;
+        while (same < i && !cg__same_part(x->part[same], x->part[i])) same++;
+        x->part[i]->function = same < i ? x->part[same]->function : x->num_functions++;
+    }
+}
+
+static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
+    ind__kernel_arg *to = IND__PUSH(x->plan->context, ind__kernel_arg, x->arg, x->num_args, x->cap_args);
+    x->failed |= !to || (a.kind == IND__ARG_SIZE && !ind__ok(a.size));
+    a.wide = true;
+    if (to) *to = a;
+}
+
+/* A part's row of arguments, in the order of cg__write_function. */
+static void cg__fill_row(cg__combo *x, const cg__part *part) {
+    const ind__variant *v = &part->variant;
+    ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        ind__kernel_arg a = v->arg[i];
+        a.part = part->kernel - x->part[0]->kernel;
+        if (a.kind == IND__ARG_COUNTERS) a.offset = (int64_t)x->variant->num_counters * 4;
+        if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->partial_bytes;
+        cg__combo_arg(x, a);
+    }
+    x->variant->num_counters += (v->num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
+    x->variant->partial_bytes += v->partial_bytes;
+    for (int d = 0; d + 1 < cg__num_axes(v); d++) {
+        cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
+        cg__combo_arg(x,
+                      (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = cg__reciprocal(v->grid[d]), .reciprocal = true});
+    }
+    x->blocks = ind_expr_add(first, blocks);
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = first});
+    cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = x->blocks});
+}
+
+/* Calls visit with the name of each argument of the part. */
+static void cg__each_arg(cg__combo *x, const cg__part *part,
+                         void (*visit)(cg__combo *, const ind__kernel_arg *, const char *)) {
+    const ind__variant *v = &part->variant;
+    const ind_kernel *k = &x->plan->schedule->kernel[part->kernel];
+    uint32_t number[2] = {0, 0};
+    char name[24];
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        if (a->kind == IND__ARG_BUFFER)
+            snprintf(name, sizeof name, i < k->num_reads ? "in%u" : "out%u", i < k->num_reads ? i : i - k->num_reads);
+        else if (a->kind == IND__ARG_SIZE)
+            snprintf(name, sizeof name, a->reciprocal ? "m%u" : "n%u", number[a->reciprocal]++);
+        visit(x, a, a->kind == IND__ARG_BUFFER || a->kind == IND__ARG_SIZE ? name : cg__memory_args[a->kind].name);
+    }
+}
+
+static void cg__row_member(cg__combo *x, const ind__kernel_arg *a, const char *name) {
+    const char *type = a->reciprocal ? "unsigned long long " : "long long ";
+    if (a->kind == IND__ARG_BUFFER)
+        ind__textf(&x->text, "%s *", cg__types[x->plan->schedule->program->buffer[a->buffer].dtype].memory);
+    else
+        ind__textf(&x->text, "%s", a->kind == IND__ARG_SIZE ? type : cg__memory_args[a->kind].type);
+    ind__textf(&x->text, "%s;\n", name);
+}
+
+static void cg__row_argument(cg__combo *x, const ind__kernel_arg *a, const char *name) {
+    (void)a;
+    ind__textf(&x->text, ", row.%s", name);
+}
+
+/* The part of its function that comes first, and how many have that. */
+static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uint32_t *num) {
+    const cg__part *first = NULL;
+    *num = 0;
+    for (uint32_t i = x->num_parts; i-- > 0;)
+        if (x->part[i]->function == function) first = x->part[i], ++*num;
+    return first;
+}
+
+/* The function, and a row of the table: members of 8 bytes each. */
+static void cg__write_function(cg__combo *x, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(x, function, &num);
+    ind__text *t = &x->text;
+    ind__textf(t, "// %s\n", ind__strategy_text(part->variant.strategy));
+    ind__textf(t, "static __device__ void ind_part_%u(const ind_block block,\n", (unsigned)function);
+    ind__text_raw(t, part->params, strlen(part->params));
+    ind__text_raw(t, part->code, strlen(part->code));
+    ind__textf(t, "}\n\nstruct ind_row_%u {\n", (unsigned)function);
+    t->indent++;
+    cg__each_arg(x, part, cg__row_member);
+    for (int d = 0; d + 1 < cg__num_axes(&part->variant); d++)
+        ind__textf(t, "long long %c;\nunsigned long long m%c;\n", "xy"[d], "xy"[d]);
+    ind__textf(t, "long long first, end;\n");
+    t->indent--;
+    ind__textf(t, "};\n\n");
+}
+
+/* Begins the call with the block's place in the grid of its part; it is the at-th block there. */
+static void cg__write_place(ind__text *t, int axes, uint32_t function) {
+    static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
+                                        "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
+    if (axes > 1) ind__textf(t, "const unsigned line = ind_quotient(at, row.mx);\n");
+    if (axes > 2) ind__textf(t, "const unsigned z = ind_quotient(line, row.my);\n");
+    ind__textf(t, "ind_part_%u({%s%s}", (unsigned)function, place[axes - 1],
+               axes == 1   ? ", 0, 0"
+               : axes == 2 ? ", 0"
+                           : "");
+}
+
+/* Which blocks run the function, and where in its own grid each of them stands. */
+static void cg__write_dispatch(cg__combo *x, uint32_t function) {
+    uint32_t num;
+    const cg__part *part = cg__first_part(x, function, &num);
+    ind__text *t = &x->text;
+    ind__textf(t, "if (block < (unsigned)rows.part_%u[%u].end) {\n", (unsigned)function, (unsigned)num - 1);
+    t->indent++;
+    if (part->variant.threads < x->variant->threads)
+        ind__textf(t, "if (threadIdx.x >= %d) return;\n", part->variant.threads);
+    if (num == 1)
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[0];\n", (unsigned)function, (unsigned)function);
+    else
+        ind__textf(t, "const ind_row_%u &row = rows.part_%u[ind_row_of(rows.part_%u, %u, block)];\n",
+                   (unsigned)function, (unsigned)function, (unsigned)function, (unsigned)num);
+    ind__textf(t, "const unsigned at = block - (unsigned)row.first;\n");
+    cg__write_place(t, cg__num_axes(&part->variant), function);
+    cg__each_arg(x, part, cg__row_argument);
+    ind__textf(t, ");\nreturn;\n");
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static void cg__write_table(cg__combo *x) {
+    ind__text *t = &x->text;
+    uint32_t num;
+    ind__textf(t, "struct ind_rows {\n");
+    for (uint32_t f = 0; f < x->num_functions; f++) {
+        cg__first_part(x, f, &num);
+        ind__textf(t, "    ind_row_%u part_%u[%u];\n", (unsigned)f, (unsigned)f, (unsigned)num);
+    }
+    ind__textf(
+        t, "};\n\nextern \"C\" __global__ void __launch_bounds__(%d, %d) %s(const __grid_constant__ ind_rows rows) {\n",
+        x->variant->threads, x->variant->blocks_per_sm ? x->variant->blocks_per_sm : 1, x->variant->entry);
+    if (x->variant->dependent) ind__textf(t, "%s", IND__CG_DEPENDENCY_CALL);
+    t->indent++;
+    ind__textf(t, "const unsigned block = blockIdx.x;\n");
+    for (uint32_t f = 0; f < x->num_functions; f++) cg__write_dispatch(x, f);
+    t->indent--;
+    ind__textf(t, "}\n");
+}
+
+static const char cg__row_of[] =
+    "// The row of a block: the first one that ends behind it.\n"
+    "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
+    "    int low = 0;\n"
+    "    for (int high = num - 1; low < high;) {\n"
+    "        const int middle = (low + high) / 2;\n"
+    "        if (block < (unsigned)row[middle].end) high = middle;\n"
+    "        else low = middle + 1;\n"
+    "    }\n"
+    "    return low;\n"
+    "}\n\n";
+
+static void cg__write_combo(cg__combo *x) {
+    ind__text *t = &x->text;
+    ind__pieces prelude = {0};
+    if (x->variant->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        cg__add_pieces(&prelude, &x->part[i]->prelude);
+        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_piece(&prelude, IND__CG_QUOTIENT);
+    }
+    ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
+    cg__write_prelude(t, &prelude);
+    ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
+    ind__textf(t,
+               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
+    for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
+    cg__write_table(x);
+}
+
+/* What holds of all parts together. The rows of the table stand by function. */
+static void cg__join_parts(cg__combo *x) {
+    ind_context *c = x->plan->context;
+    ind__variant *v = x->variant;
+    *v = (ind__variant){.strategy = IND_STRATEGY_COMBO, .index_bits = 32, .vector = 1, .rows = 1, .per_thread = 1};
+    v->dependent = cg__launches_dependent(x->plan);
+    v->shared_bytes = x->blocks = ind_int(c, 0);
+    v->blocks_per_sm = x->part[0]->variant.blocks_per_sm;
+    for (uint32_t i = 0; i < x->num_parts; i++) {
+        const ind__variant *p = &x->part[i]->variant;
+        if (p->threads > v->threads) v->threads = p->threads;
+        if (p->index_bits > v->index_bits) v->index_bits = p->index_bits;
+        if (p->blocks_per_sm != v->blocks_per_sm) v->blocks_per_sm = 0;
+        v->guard_aligned |= p->guard_aligned;
+        v->shared_bytes = ind_expr_max(v->shared_bytes, p->shared_bytes);
+        for (int g = 0; g < cg__num_conditions(p->guard); g++) cg__guard(v, cg__condition(p->guard, g));
+    }
+    cg__number_functions(x);
+    for (uint32_t f = 0; f < x->num_functions; f++)
+        for (uint32_t i = 0; i < x->num_parts; i++)
+            if (x->part[i]->function == f) cg__fill_row(x, x->part[i]);
+    v->grid[0] = x->blocks;
+    v->grid[1] = v->grid[2] = ind_int(c, 1);
+}
+
+/* The parts become one variant of the first one's kernel. */
+static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
+    cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
+    ind__text why = {.context = p->context};
+    cg__join_parts(&x);
+    snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
+    cg__write_combo(&x);
+    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+               x.num_functions == 1 ? "function" : "functions");
+    v->why = cg__keep_text(&p->arena, &why);
+    v->source = cg__keep_text(&p->arena, &x.text);
+    v->source_bytes = x.text.size;
+    v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, x.arg, x.num_args * sizeof *x.arg);
+    v->num_args = x.num_args;
+    bool ok = !x.failed && v->why && v->source && v->arg && ind__ok(v->grid[0]) && ind__ok(v->shared_bytes);
+    ind__text_free(&why);
+    ind__text_free(&x.text);
+    ind__free(p->context, x.arg);
+    return ok ? IND_OK : ind__failed(p->context);
+}
+
+/* ---- which parts share a launch */
+
+#define IND__CG_ASSUME_PART (IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE)
+
+/* As cg__plan_variant, for a part. */
+static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
+    const ind_kernel *k = &p->schedule->kernel[part->kernel];
+    for (int attempt = 0; attempt < 2; attempt++) {
+        ind__writer w;
+        ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
+        ind_status status = cg__init(&w, p, k, &v, assume);
+        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
+        if (!status) status = cg__emit_kernel(&w);
+        bool fits = status || cg__sizes_fit(&w);
+        if (!status && fits) status = cg__keep_part(&w, part);
+        cg__free(&w);
+        if (status || fits) return status;
+    }
+    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+/* Two forms of each kernel of a launch: the fast one, which may have guards, and the one that always works. */
+typedef struct cg__parts {
+    cg__part *fast, *general;
+    uint32_t num;
+    uint8_t *done;
+    cg__part **chosen, **chosen_general;
+    uint32_t num_chosen;
+} cg__parts;
+
+static bool cg__is_product(const cg__part *part) {
+    return part->variant.tile_m && part->variant.strategy != IND_STRATEGY_TRANSPOSE;
+}
+
+/* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
+   pointwise one takes any. */
+static bool cg__suits(const cg__part *first, int threads, const cg__part *part) {
+    if (part->why_not || cg__is_product(first) != cg__is_product(part)) return false;
+    if (cg__is_product(first))
+        return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
+               !strcmp(first->outside, part->outside);
+    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
+}
+
+/* Threads of a launch with part i: with which the most of those from there on can be in it. */
+static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
+    int best = part[i].variant.threads;
+    uint32_t most = 0;
+    for (uint32_t k = i; k < num; k++) {
+        const int threads = part[k].variant.threads;
+        uint32_t count = 0;
+        if (done[k] || !cg__suits(&part[i], threads, &part[k]) || !cg__suits(&part[i], threads, &part[i])) continue;
+        for (uint32_t j = i; j < num; j++) count += !done[j] && cg__suits(&part[i], threads, &part[j]);
+        if (count > most) best = threads, most = count;
+    }
+    return best;
+}
+
+/* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
+static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
+    cg__part **chosen = general ? x->chosen_general : x->chosen;
+    int64_t bytes = more->variant.static_shared;
+    uint32_t words = cg__row_words(&more->variant);
+    for (uint32_t i = 0; i < x->num_chosen; i++) {
+        bytes += chosen[i]->variant.static_shared, words += cg__row_words(&chosen[i]->variant);
+        if (cg__same_part(chosen[i], more)) bytes -= more->variant.static_shared;
+    }
+    return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
+}
+
+/* The parts from `first` on that share its launch: none without `first` itself. */
+static void cg__choose_parts(cg__parts *x, uint32_t first) {
+    int fast = cg__combo_threads(x->fast, x->done, first, x->num);
+    int general = cg__combo_threads(x->general, x->done, first, x->num);
+    x->num_chosen = 0;
+    for (uint32_t i = first; i < x->num; i++) {
+        if (x->done[i] || !cg__suits(&x->fast[first], fast, &x->fast[i]) ||
+            !cg__suits(&x->general[first], general, &x->general[i]) || !cg__combo_fits(x, &x->fast[i], false) ||
+            !cg__combo_fits(x, &x->general[i], true)) {
+            if (i == first) return;
+            continue;
+        }
+        x->done[i] = 1;
+        x->chosen[x->num_chosen] = &x->fast[i];
+        x->chosen_general[x->num_chosen++] = &x->general[i];
+    }
+}
+
+/* Pointwise parts take the number of threads that the others have. */
+static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, int assume) {
+    int threads = 0;
+    for (uint32_t i = 0; i < num; i++)
+        if (part[i]->variant.threads > threads &&
+            (part[i]->barrier || part[i]->variant.strategy != IND_STRATEGY_POINTWISE))
+            threads = part[i]->variant.threads;
+    for (uint32_t i = 0; i < num && threads; i++) {
+        if (part[i]->variant.strategy != IND_STRATEGY_POINTWISE || part[i]->variant.threads == threads) continue;
+        ind_status status = cg__plan_part(p, part[i], assume, threads);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+/* Plans the kernels that were chosen as one launch, that of the first of them. */
+static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
+    const uint32_t first = x->chosen[0]->kernel;
+    ind_kernel_plan *kp = &p->kernel[first];
+    bool guarded = false;
+    if (x->num_chosen == 1) return cg__plan_kernel(p, kp->kernel, kp);
+    for (uint32_t i = 0; i < x->num_chosen; i++) guarded |= cg__has_guard(&x->chosen[i]->variant);
+    ind_status status = cg__level_threads(p, x->chosen, x->num_chosen, IND__CG_ASSUME_PART);
+    kp->variant = (ind__variant *)ind__arena_alloc(&p->arena, 2 * sizeof *kp->variant);
+    if (!kp->variant) return IND_OUT_OF_MEMORY;
+    if (!status) status = cg__plan_combo_variant(p, x->chosen, x->num_chosen, &kp->variant[0]);
+    kp->num_variants = guarded ? 2 : 1;
+    if (!status && guarded) status = cg__level_threads(p, x->chosen_general, x->num_chosen, IND__ASSUME_NOTHING);
+    if (!status && guarded) status = cg__plan_combo_variant(p, x->chosen_general, x->num_chosen, &kp->variant[1]);
+    for (uint32_t i = 0; i < x->num_chosen && !status; i++) {
+        ind_kernel_plan *part = &p->kernel[x->chosen[i]->kernel];
+        part->first = first, part->num_parts = i ? 0 : x->num_chosen;
+        part->part = (ind__variant *)ind__arena_copy(&p->arena, &x->chosen[i]->variant, sizeof *part->part);
+        if (!part->part) status = ind__failed(p->context);
+    }
+    return status;
+}
+
+static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < x->num && !status; i++) {
+        x->fast[i].kernel = x->general[i].kernel = first + i;
+        status = cg__plan_part(p, &x->fast[i], IND__CG_ASSUME_PART, 0);
+        if (status) break;
+        if (cg__has_guard(&x->fast[i].variant))
+            status = cg__plan_part(p, &x->general[i], IND__ASSUME_NOTHING, 0);
+        else
+            x->general[i] = x->fast[i];
+    }
+    for (uint32_t i = 0; i < x->num && !status; i++) {
+        if (x->done[i]) continue;
+        cg__choose_parts(x, i);
+        if (!x->done[i]) { /* it suits no launch, not even its own */
+            x->chosen[0] = &x->fast[i];
+            x->done[i] = 1, x->num_chosen = 1;
+        }
+        status = cg__plan_chosen(p, x);
+    }
+    return status;
+}
+
+/* The kernels of a launch of the schedule: one launch, or a few where their blocks cannot be of one size or they need
+   more shared memory or arguments than there is. */
+static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
+    if (num == 1) return cg__plan_kernel(p, p->kernel[first].kernel, &p->kernel[first]);
+    ind__arena memory = {.context = p->context};
+    cg__parts x = {.num = num};
+    x.fast = (cg__part *)ind__arena_alloc(&memory, num * sizeof *x.fast);
+    x.general = (cg__part *)ind__arena_alloc(&memory, num * sizeof *x.general);
+    x.chosen = (cg__part **)ind__arena_alloc(&memory, num * sizeof *x.chosen);
+    x.chosen_general = (cg__part **)ind__arena_alloc(&memory, num * sizeof *x.chosen_general);
+    x.done = (uint8_t *)ind__arena_alloc(&memory, num);
+    bool ok = x.fast && x.general && x.chosen && x.chosen_general && x.done;
+    ind_status status = ok ? cg__plan_parts(p, &x, first) : ind__failed(p->context);
+    ind__arena_free(&memory);
+    return status;
+}

@@ -1,0 +1,93 @@
+static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first, uint32_t num) {
+    const uint32_t other = cg__find_launch(t, p, first, num);
+    if (other != first && !ind__verifying(p->context)) return cg__copy_launch(p, other, first, num);
+    ind_status status = cg__plan_launch(p, first, num);
+    return status || other == first ? status : cg__check_launch(p, other, first, num);
+}
+
+/* Launch after launch. */
+static ind_status cg__plan_all(ind_plan *p) {
+    const ind_schedule *s = p->schedule;
+    cg__launch_table table = {0};
+    ind_status status = cg__launch_table_init(&table, p) ? IND_OK : ind__failed(p->context);
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        p->kernel[k] = (ind_kernel_plan){.kernel = &s->kernel[k], .first = k, .num_parts = 1};
+    for (uint32_t first = 0, next; first < s->num_kernels && !status; first = next) {
+        for (next = first + 1; next < s->num_kernels && s->launch[next] == first;) next++;
+        status = cg__plan_next(p, &table, first, next - first);
+        p->num_kernels = next;
+    }
+    for (uint32_t k = 0; k < p->num_kernels; k++) p->num_launches += p->kernel[k].first == k;
+    for (uint32_t k = 0; k < p->num_kernels && !status; k++) status = cg__plan_finish(p, k);
+    ind__arena_free(&table.memory);
+    return status;
+}
+
+/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
+   All ways that are left to make it, which the build may not have spilled enough to need. */
+int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
+    const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
+    const bool threads = !v->crowded && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
+    const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
+    const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
+    int num = 0;
+    for (int i = 0; threads && !v->shifted && v->batch < 2 && i < 4; i++)
+        if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
+    for (const ind__variant *way = v->otherwise; way && num < IND__MAX_TUNED; way = way->otherwise)
+        tuning[num++] = (ind__tuning){.way = way->way};
+    for (int n = 1; (warps || together > 1) && !v->shifted && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
+        if (n != together) tuning[num++] = (ind__tuning){.together = n};
+    return num;
+}
+
+/* The variants of a kernel are chosen from in order: another one in the same place may need no more, and no less. */
+static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
+    return a->guard_aligned == b->guard_aligned && a->index_bits == b->index_bits &&
+           cg__same_exprs(&a->guard, &b->guard, 1);
+}
+
+bool ind__is_tuned(const ind__variant *v) {
+    return v->tuned.threads || v->tuned.way || v->tuned.together;
+}
+
+ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
+    const ind__variant *first = &p->kernel[kernel].variant[variant];
+    int used;
+    p->tuning = tuning, p->from = first->from, p->to = first->to;
+    ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
+    p->tuning = (ind__tuning){0}, p->from = p->to = 0;
+    if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
+    return status;
+}
+
+void ind__plan_free(ind_plan *p) {
+    if (!p) return;
+    ind_context *c = p->context;
+    ind__arena_free(&p->arena);
+    ind__free(c, p);
+}
+
+ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan) {
+    if (!c || !s || !plan) return c ? ind__fail(c, IND_INVALID_ARGUMENT, "plan: NULL argument") : IND_INVALID_ARGUMENT;
+    *plan = NULL;
+    ind_plan *p = (ind_plan *)ind__alloc(c, sizeof *p);
+    if (!p) return ind__failed(c);
+    p->context = p->arena.context = c;
+    p->schedule = s;
+    if (target) p->target = *target;
+    ind__target_defaults(&p->target);
+    p->kernel = (ind_kernel_plan *)ind__arena_alloc(&p->arena, (s->num_kernels + 1) * sizeof *p->kernel);
+    ind_status status = p->kernel ? IND_OK : ind__failed(c);
+    const uint32_t refusals = ind__refusals(c);
+    if (!status) status = cg__plan_all(p);
+    for (uint32_t k = 0; !status && k < p->num_kernels; k++) status = cg__predict(p, k);
+    if (!status) status = cg__predict_all(p);
+    if (!status) status = ind__refused_since(c, refusals);
+    if (!status && ind__verifying(c)) status = ind__plan_verify(p);
+    if (status)
+        ind__plan_free(p);
+    else
+        *plan = p;
+    return status;
+}

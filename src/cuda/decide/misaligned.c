@@ -1,0 +1,412 @@
+/* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place.
+   At both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by
+   neighbouring lanes, one each. */
+
+/* Does the variant know where access i lies between boundaries? */
+static bool cg__start_known(const ind__writer *w, uint32_t i) {
+    return w->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
+}
+
+/* LOAD or STORE i walks along the row one element at a time. */
+static bool cg__walks_row(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    int v = cg__num_vars(w) - 1;
+    if (!cg__is_access(w, i) || inst->arg[inst->op == IND_LOOP_STORE] || inst->reduction || !cg__contiguous(w, i, v))
+        return false;
+    return !cg__indirect_varies(w, cg__index_of(w, i), v);
+}
+
+/* An index where all variables are 0. */
+static ind_expr cg__least(const ind__writer *w, ind_expr e) {
+    ind_expr symbol[32], zero[32];
+    int num = ind__expr_symbols(e, symbol, 32), n = 0;
+    if (num > 32) return (ind_expr){0};
+    for (int s = 0; s < num; s++) {
+        if (!ind__ok(ind_expr_symbol(symbol[s])->extent)) continue;
+        symbol[n] = symbol[s];
+        zero[n++] = ind_int(w->context, 0);
+    }
+    return ind__substitute(e, symbol, zero, n);
+}
+
+/* Where the row of access i starts, as index; of a linear access all rows are one. */
+static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
+    ind_expr zero = ind_int(w->context, 0), r = w->domain.var[cg__num_vars(w) - 1];
+    if (!w->domain.rrank && w->through[i]) return cg__least(w, cg__index_of(w, i));
+    return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
+}
+
+/* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
+static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
+    if (!w->domain.rrank && !(w->through[i] && w->through[k])) return false;
+    if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
+        return false;
+    return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
+}
+
+/* Bytes that accesses of the same shift as `leader` move per element; stores count twice, as only they cannot be put
+   together from two vectors. */
+static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__walks_row(w, i) || !cg__same_shift(w, i, leader, n)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
+    }
+    return sum;
+}
+
+/* The access whose boundaries most bytes share, 0: none. */
+static uint32_t cg__shift_leader(const ind__writer *w, int n) {
+    uint32_t leader = 0;
+    int most = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
+        if (!(w->varies[i] & cg__p_mask(w))) continue;
+        int bytes = cg__bytes_of_shift(w, i, n);
+        if (bytes <= most) continue;
+        most = bytes;
+        leader = i;
+    }
+    return leader;
+}
+
+/* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
+static int cg__shifted_width(const ind__writer *w) {
+    int narrowest = 16, widest = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__walks_row(w, i) || !(w->domain.rrank || w->through[i])) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    int n = 8;
+    while (n > 1 && (narrowest * n > 16 || widest * n > 32)) n /= 2;
+    return widest && narrowest * n >= 4 ? n : 1;
+}
+
+/* Is there an access in narrower vectors than n that could be in such ones? */
+static bool cg__walks_narrowly(const ind__writer *w, int n) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->vector[i] < n && cg__walks_row(w, i) && (w->domain.rrank || w->through[i])) return true;
+    return false;
+}
+
+/* Rows of so many vectors have what lies otherwise between boundaries put together from two of them: layer_norm of 257
+   bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
+#define IND__CG_JOINED_VECTORS 64
+
+/* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
+static int64_t cg__likely_row(const ind__writer *w) {
+    const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->from;
+    return w->variant->to ? w->variant->to : hint < from ? from : hint;
+}
+
+static int64_t cg__longest_row(const ind__writer *w) {
+    const int64_t most = cg__upper_bound(cg__r_numel(w));
+    return w->variant->to && w->variant->to < most ? w->variant->to : most;
+}
+
+/* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
+   rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
+static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
+    ind__variant *v = w->variant;
+    v->guard = guard;
+    v->guard_aligned = aligned;
+    v->shifted = true;
+    w->used &= ~IND__ASSUME_DIVISIBLE;
+    const bool joins = w->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
+    cg__no_vectors(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
+        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
+        const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
+        w->vector[i] = (uint8_t)(same || across ? n : 1);
+        w->across[i] = across && !same;
+        if (w->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+            v->guard_aligned = true;
+    }
+}
+
+/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
+   half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
+#define IND__CG_SHIFTED_VECTORS 8
+/* Rows of so many elements are shared by up to 256 threads (cg__choose_row_block). */
+#define IND__CG_SHARED_ROW 8192
+/* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
+#define IND__CG_UNCONDITIONAL_VECTORS 64
+
+/* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
+static bool cg__loads_across(const ind__writer *w, int n) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->leader, n))
+            return true;
+    return false;
+}
+
+/* Do vectors of n elements from boundary to boundary pay? Of 4 bytes and more, warps read whole lines of memory
+   element by element, too: beside loads across boundaries, which are three each, that is faster as long as a thread's
+   registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
+static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
+    const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
+    if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
+    if (!cg__loads_across(w, n)) return true;
+    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
+    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
+    return !(wide && known && longest <= IND__CG_SHARED_ROW);
+}
+
+/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
+   variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
+   for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
+   together, and stored element by element where it lies otherwise. */
+static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
+    if (w->domain.rrank != 1 || w->kernel->run) return n;
+    const int wide = cg__shifted_width(w);
+    const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
+    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
+    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
+    w->leader = cg__shift_leader(w, wide);
+    if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
+    cg__set_shifted(w, wide, guard, aligned);
+    return wide;
+}
+
+/* Does the index of access i move by one from each point of the domain to the next? */
+static bool cg__is_linear(const ind__writer *w, uint32_t i) {
+    if (!cg__walks_row(w, i)) return false;
+    ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        if (!ind__affine(rest, w->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
+        wanted = ind_expr_mul(wanted, w->domain.extent[v]);
+    }
+    return ind__expr_is_size(rest);
+}
+
+/* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
+static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
+    int most = 0;
+    if (w->part) return n;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        w->through[i] = cg__is_linear(w, i);
+        int bytes = w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+        if (bytes <= most) continue;
+        most = bytes;
+        w->leader = i;
+    }
+    const int wide = cg__shifted_width(w);
+    if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    if (!cg__finds_few(w, w->domain.rank - 1, wide)) return n;
+    cg__set_shifted(w, wide, guard, aligned);
+    return wide;
+}
+
+/* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
+static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        if (w->across[i] && !(w->varies[i] & cg__p_mask(w))) continue;
+        const int bytes = w->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
+        sum += bytes < least ? least : bytes;
+    }
+    return per_thread * sum / 4;
+}
+
+#define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
+#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what pieces are put together in */
+
+/* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
+   wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
+   and nothing spills at 48 (layer_norm of 4093: f16 77.6 % of a copy at 72, 96.2 at 48; bf16, which spills there, 94.3
+   and 96.4 at 64, H200). */
+static int cg__least_registers(const ind__writer *w) {
+    int across = 0, halves = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+        across++;
+        halves += cg__memory_dtype(w, i) == IND_F16;
+    }
+    if (across < 2) return IND__CG_LEAST_REGISTERS;
+    return halves == across ? 48 : 64;
+}
+
+/* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
+   registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
+   below IND__CG_LEAST_REGISTERS if they need more than `least`. */
+static int cg__shifted_blocks(const ind__writer *w, int least) {
+    const ind__variant *v = w->variant;
+    int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
+    registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
+    return IND__CG_SM_REGISTERS / (registers * v->threads);
+}
+
+/* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
+static int cg__shifted_reach(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
+    return w->variant->vector;
+}
+
+static int cg__num_joins(const ind__writer *w);
+
+/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512
+   bytes are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at
+   boundaries of vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86).
+   Where what all rows use is held as they lie, rows that lie equally are worked on one after another; of no more places
+   than there are blocks, or clusters, each meets two of them at the most (rms_norm, at boundaries of vectors and those:
+   131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
+static int cg__boundary(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
+    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
+    while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
+    return n > v->vector ? n : v->vector;
+}
+
+/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
+   ends. */
+static void cg__emit_edges(ind__writer *w) {
+    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const ind_expr row = cg__r_numel(w);
+    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
+    if (!cg__start_known(w, w->leader)) {
+        cg__use(w, IND__CG_BOUNDARY);
+        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
+                   cg__buffer(w, cg__inst(w, w->leader)->source), start, boundary - 1);
+    } else {
+        ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
+                   start, boundary - 1);
+    }
+    ind__textf(&w->code, "const int edges = ");
+    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
+        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
+    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
+}
+
+/* "const int shift = ...": how far behind a boundary the first point is. */
+static void cg__emit_shift(ind__writer *w) {
+    const int n = w->variant->vector;
+    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
+    if (!w->starts_shifted) return;
+    if (cg__start_known(w, w->leader)) {
+        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
+        return;
+    }
+    cg__use(w, IND__CG_BOUNDARY);
+    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+               cg__buffer(w, cg__inst(w, w->leader)->source), start);
+}
+
+static int cg__row_threads(const ind__writer *w);
+static int cg__round_lanes(const ind__writer *w);
+static bool cg__in_registers(const ind__writer *w);
+
+/* 32-bit registers for all that a thread reads of a row: where no branch holds them back, its loads start together. */
+static int cg__waiting_registers(const ind__writer *w) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        sum += w->variant->per_thread * (w->vector[i] > 1 || bytes > 4 ? bytes : 4);
+    }
+    return sum / 4;
+}
+
+#define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
+
+/* Elements of a row that may lie outside its rounds, or be asked for behind them. */
+static int cg__round_slack(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    return v->shifted ? (w->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+}
+
+/* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
+   registers for what would then wait. A fitted block for a row of n elements has at most (n - 1) / per_thread + 32
+   threads, of which k rounds are whole if k * vector times that many elements are in the row. */
+static int64_t cg__whole_rounds(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
+    int64_t least;
+    const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
+    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    ind__known_bounds(cg__r_numel(w), &least, NULL);
+    if (least < w->row_from) least = w->row_from;
+    least -= cg__round_slack(w);
+    if (ind__ok(v->fitted) && least > 0)
+        return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
+    return least > 0 ? least / ((int64_t)cg__round_lanes(w) * v->vector) : 0;
+}
+
+static bool cg__is_staged(const ind__writer *w, uint32_t i);
+static const char *cg__staged_element(ind__writer *w, uint32_t i);
+static bool cg__holds_across(const ind__writer *w);
+static int cg__looped_sweeps(ind__writer *w);
+static int cg__row_threads(const ind__writer *w);
+
+#define IND__CG_MEMORY_NS 800 /* until memory answers */
+
+/* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
+static int64_t cg__bytes_under_way(const ind__writer *w) {
+    return (int64_t)w->target->memory_bytes_per_ns * IND__CG_MEMORY_NS;
+}
+
+/* Lanes of a reduction whose vectors are neighbours in memory. */
+static int cg__lanes_abreast(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const bool columns = v->strategy == IND_STRATEGY_COLUMN || v->strategy == IND_STRATEGY_COLUMN_SPLIT;
+    return columns ? v->rows / v->vector : cg__row_threads(w);
+}
+
+/* Is LOAD i all that is read of a row, each place once, by a kernel that only reduces? What takes no place in the L1
+   comes sooner (% of a copy on an H200: cross entropy of 1000 bf16 99 and 107, of 65536 93 and 95; sum of 1024 rows of
+   4096 f32 5.73 us and 5.46), if a line's lanes ask for it together (sum of 128 bf16 came from 103 to 91). An element
+   that is found by an index from memory is read again then, from the L2: of rows of which its sector is 2 % at the most
+   (of 128 f32, cross entropy came from 96 to 90). Not where most of it is under way at once, so that nothing comes
+   later (256 rows), and not where results are written for what is read: rms_norm came from 97 to 92. */
+static bool cg__passes_l1(ind__writer *w, uint32_t i) {
+    const uint32_t all = (1u << cg__num_vars(w)) - 1;
+    const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
+    const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
+    if (w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->across[i] || (w->varies[i] & all) != all)
+        return false;
+    if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
+    if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
+    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
+    for (uint32_t k = 1; k < w->body->num_inst; k++) {
+        const ind__inst *inst = cg__inst(w, k);
+        if (inst->op == IND_LOOP_STORE && w->varies[k] & cg__r_mask(w)) return false;
+        const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
+        if (again && (w->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+    }
+    return w->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
+static const char *cg__behind(ind__writer *w, uint32_t i) {
+    const int n = w->vector[i];
+    const ind_expr start = cg__row_start(w, i);
+    if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
+    const char *from = cg__expr_string(w, start);
+    if (cg__start_known(w, i)) return cg__string(w, "(int)((%s) & %d) + head", from, n - 1);
+    cg__use(w, IND__CG_BOUNDARY);
+    return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
+}
+
+/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
+   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
+   262147 f32 spilled for these). */
+static const char *cg__load_expression(ind__writer *w, uint32_t i) {
+    const bool words = w->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
+    cg__use(w, words          ? IND__CG_LOAD_WORDS
+               : w->across[i] ? IND__CG_LOAD_ACROSS
+               : past         ? IND__CG_LOAD_PAST
+                              : IND__CG_VEC);
+    const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
+    if (w->across[i] && !words)
+        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->vector[i], element, cg__behind(w, i));
+    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->vector[i], element);
+}

@@ -1,0 +1,208 @@
+/* -------------------------------------------------------------------------------------------------- >>choose */
+
+/* Can tiled loads move n neighbours along y, and something that is stored n along x? */
+static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
+    ind_expr guard = {0};
+    bool aligned = false, stores = false;
+    int narrowest = 16, widest = 0, tiles = 0, shared = 0;
+    cg__no_vectors(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const bool tiled = cg__through_tile(w, i, x, y);
+        if (!cg__is_access(w, i)) continue;
+        const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
+        if (tiled && !fits) return false;
+        if (!fits) continue;
+        w->vector[i] = (uint8_t)n;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        tiles += tiled;
+        shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
+        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
+        narrowest = bytes < narrowest ? bytes : narrowest;
+        widest = bytes > widest ? bytes : widest;
+    }
+    if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
+    if (narrowest * n > 16 || widest * n > 32) return false;
+    for (int k = 0; k < 2; k++)
+        if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
+    if (ind__ok(guard)) cg__guard(w->variant, guard);
+    w->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
+static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
+    const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
+    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    return full && tiles >= 2.0 * w->target->num_sms;
+}
+
+/* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
+   at least one vector per y of a group. Better are 256 bytes along either side, two lines of the L2, where shared
+   memory still holds several tiles. */
+static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group, int bytes) {
+    int size = 32;
+    while (size < 8 * n || size * size < 256 * n * group) size *= 2;
+    if (!cg__suits_tile(w, x, y, size)) return 0;
+    while (size < 128 && size * bytes < 256 && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
+    return size;
+}
+
+static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
+    ind__variant *v = w->variant;
+    const int bytes = cg__widest_tile(w, x, y), group = bytes < 4 ? 4 / bytes : 1;
+    for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
+        const int size = cg__vector_tile(w, x, y, n, group, bytes);
+        if (!size || !cg__try_tile_vector(w, x, y, n, size)) continue;
+        v->vector = n;
+        v->tile_m = v->tile_n = size;
+        /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
+        if (!w->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        return true;
+    }
+    cg__no_vectors(w);
+    return false;
+}
+
+static void cg__choose_transpose(ind__writer *w, int x, int y) {
+    ind__variant *v = w->variant;
+    ind_expr blocks[3];
+    v->strategy = IND_STRATEGY_TRANSPOSE;
+    const bool vectors = cg__choose_tile_vector(w, x, y);
+    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(w, x, y) <= 2 ? 64 : 32;
+    v->per_thread = v->tile_m * v->tile_n / v->threads;
+    cg__tile_blocks(w, x, y, blocks);
+    cg__set_axes(w, blocks);
+    v->shared_bytes = ind_int(w->context, 0);
+    cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
+            vectors ? ", by vectors" : "");
+}
+
+/* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
+   twice, as scattered writes cost more. */
+static int cg__best_pointwise(const ind__writer *w) {
+    int best = -1;
+    double most = 0;
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        double bytes = 0;
+        for (uint32_t i = 1; i < w->body->num_inst; i++) {
+            if (!cg__is_access(w, i) || !cg__in_runs(w, i, v)) continue;
+            const int times = cg__inst(w, i)->op == IND_LOOP_STORE ? 2 : 1;
+            bytes += times * ind_dtype_bytes(cg__memory_dtype(w, i)) * cg__share(w, i);
+        }
+        if (bytes <= most) continue;
+        most = bytes;
+        best = v;
+    }
+    return best;
+}
+
+/* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
+   tile costs less than stores of single elements, however many loads they help. -1: none. */
+static int cg__stored_var(const ind__writer *w, int other) {
+    for (int v = w->domain.rank - 1; v >= 0; v--) {
+        int tiles = 0;
+        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
+            const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
+            if (cg__inst(w, i)->op == IND_LOOP_STORE)
+                all = along;
+            else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
+                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+        }
+        if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
+    }
+    return -1;
+}
+
+#define IND__CG_GATHER_STEPS 4 /* rows that an index names and that a thread has under way */
+
+/* Is something rounded to a narrow type before it is stored? */
+static bool cg__rounds(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;
+        const uint32_t x = cg__stored_value(w, i);
+        if (cg__inst(w, x)->op != IND_LOOP_LOAD || cg__memory_dtype(w, x) != cg__memory_dtype(w, i)) return true;
+    }
+    return false;
+}
+
+/* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
+   first: then most of the time nothing else is under way (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with
+   four 65.2). Where elements are rounded, four cost more than that (bf16: 69.8 and 74.2). Few blocks are spread out
+   instead. */
+static int cg__pointwise_steps(const ind__writer *w) {
+    bool gathers = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        gathers |= cg__gathers(w, i);
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
+    }
+    const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
+    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
+    return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+}
+
+static void cg__choose_pointwise(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int best = cg__best_pointwise(w);
+    const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
+    if (stored >= 0) best = stored;
+    if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
+    cg__merge_vars(w);
+    cg__analyse(w);
+    cg__choose_index_bits(w);
+    v->threads = w->part_threads ? w->part_threads : 256;
+    v->vector = v->rows = v->per_thread = 1;
+    w->tile_y = cg__transposed_var(w);
+    if (w->tile_y >= 0) {
+        cg__choose_transpose(w, w->domain.rank - 1, w->tile_y);
+        return;
+    }
+    v->strategy = IND_STRATEGY_POINTWISE;
+    const ind_expr guard = v->guard;
+    const bool aligned = v->guard_aligned;
+    if (w->domain.rank > 0) {
+        v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
+        v->vector = cg__shift_points(w, v->vector, guard, aligned);
+    }
+    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
+    ind_expr points = cg__p_numel(w);
+    if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
+    cg__grid(w, points, (int64_t)v->threads * v->per_thread);
+    if (v->shifted)
+        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
+                v->vector);
+    else if (v->vector > 1)
+        cg__why(w, "%d neighbours per thread: %s", v->vector,
+                v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
+    else
+        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
+    cg__choose_masked(w);
+}
+
+/* Bytes of shared memory per thread for the states of all reductions. */
+static int cg__state_bytes(const ind__writer *w) {
+    int sum = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) sum += cg__state_bytes_of(w, i);
+    return sum;
+}
+
+#define IND__CG_STATIC_SHARED                                                                                          \
+    49152 /* bytes that a block may have without asking for more (CUDA C Programming Guide)                            \
+           */
+
+/* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
+static void cg__choose_column(ind__writer *w) {
+    ind__variant *v = w->variant;
+    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
+    bool enough = outputs >= (int64_t)w->target->num_sms * 1024 || length < 8;
+    v->strategy = IND_STRATEGY_COLUMN;
+    v->rows = enough ? 128 : 32;
+    v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
+    while (v->threads > v->rows && v->threads * cg__state_bytes(w) > IND__CG_STATIC_SHARED) v->threads /= 2;
+    v->vector = 1;
+    v->per_thread = 1;
+    cg__grid(w, cg__p_numel(w), v->rows);
+    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+            v->threads / v->rows);
+}

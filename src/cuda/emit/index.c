@@ -1,0 +1,124 @@
+/* -------------------------------------------------------------------------------------------------- >>index */
+
+/* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
+static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < w->num_args; i++) {
+        if (w->arg[i].kind != IND__ARG_SIZE || w->arg[i].reciprocal != reciprocal) continue;
+        if (ind_expr_same(w->arg[i].size, formula)) return number;
+        number++;
+    }
+    ind__kernel_arg *a = IND__PUSH(w->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
+    if (!a) {
+        cg__fail(w);
+        return 0;
+    }
+    bool computed = ind__expr_has_kind(formula, IND_SYMBOL_UNBACKED);
+    *a = (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = formula, .reciprocal = reciprocal, .computed = computed};
+    return number;
+}
+
+/* A symbol that stands for a size argument while an index is printed. It keeps the range, by which the printer knows
+   where a plain C division will do. */
+static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
+    if (ind_expr_is_int(size, NULL)) return size;
+    int64_t lo, hi;
+    ind__known_bounds(size, &lo, &hi);
+    int64_t hint = ind_hint(size);
+    ind_symbol s = {.kind = IND_SYMBOL_SIZE,
+                    .slot = -1,
+                    .name = cg__string(w, "n%u", cg__formula_arg(w, size, false)),
+                    .lo = lo,
+                    .hi = hi,
+                    .multiple_of = 1,
+                    .hint = hint < lo   ? lo
+                            : hint > hi ? hi
+                                        : hint};
+    return ind_symbol_expr(w->context, &s);
+}
+
+#define IND__CG_MAX_DEPTH                                                                                              \
+    64 /* of an index expression; deeper ones are refused, as walking them would need a deep stack */
+
+static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth);
+
+/* Sums and products: the arguments made of sizes alone become one argument together. */
+static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
+    ind_expr sizes = {0}, rest = {0};
+    for (int i = 0; i < ind_expr_num_args(e); i++) {
+        ind_expr a = ind_expr_arg(e, i);
+        ind_expr *into = ind__expr_is_size(a) ? &sizes : &rest;
+        if (into == &rest) a = cg__sizes_to_args(w, a, depth + 1);
+        *into = into->id ? ind__expr_rebuild(e, (ind_expr[]){*into, a}, 2) : a;
+    }
+    if (!sizes.id) return rest;
+    return ind__expr_rebuild(e, (ind_expr[]){cg__size_symbol(w, sizes), rest}, 2);
+}
+
+/* e with every maximal part that is made of sizes replaced by the symbol of a size argument. */
+static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    if (kind == IND_EXPR_NONE) return e;
+    if (depth > IND__CG_MAX_DEPTH) {
+        ind__fail(w->context, IND_LIMIT, "kernel %s: an index expression is nested more than %d deep", w->kernel->name,
+                  IND__CG_MAX_DEPTH);
+        return (ind_expr){0};
+    }
+    if (ind__expr_is_size(e)) return cg__size_symbol(w, e);
+    if (kind == IND_EXPR_SYM) return e;
+    if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return cg__split_nary(w, e, depth);
+    const int n = ind_expr_num_args(e);
+    ind_expr *a = (ind_expr *)ind__arena_alloc(&w->scratch, (size_t)n * sizeof *a);
+    for (int i = 0; a && i < n; i++) a[i] = cg__sizes_to_args(w, ind_expr_arg(e, i), depth + 1);
+    return a ? ind__expr_rebuild(e, a, n) : (ind_expr){0};
+}
+
+static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
+    ind__writer *w = (ind__writer *)user;
+    for (int d = 0; d < w->domain.rank + w->domain.rrank; d++) {
+        if (!ind_expr_same(symbol, w->domain.var[d])) continue;
+        ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
+        if (!w->var[d]) {
+            ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value",
+                      w->kernel->name, d);
+            cg__fail(w);
+        }
+        return;
+    }
+    for (int d = 0; d < w->domain.rank; d++) {
+        if (!ind_expr_same(symbol, w->linear[d])) continue;
+        ind__textf(t, "%s", w->linear_name[d]);
+        return;
+    }
+    const ind_symbol *s = ind_expr_symbol(symbol);
+    if (s && s->kind == IND_SYMBOL_INDIRECT)
+        ind__textf(t, "t%d", s->slot);
+    else
+        ind__textf(t, "%s", s ? s->name : "");
+}
+
+/* Writes an index expression: loop variables by their spelling, parts made of sizes as arguments n0, n1, .. */
+static void cg__expr(ind__writer *w, ind_expr e) {
+    ind_expr split = cg__sizes_to_args(w, e, 0);
+    if (!split.id) {
+        cg__fail(w);
+        return;
+    }
+    size_t from = w->code.size;
+    ind__text_expr_c(&w->code, split, w->wide, cg__symbol_name, w);
+    const char *text = w->code.data ? w->code.data + from : "";
+    if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
+    if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
+}
+
+/* The same as a string that lives as long as the writer: for scope headers and spellings. */
+static const char *cg__expr_string(ind__writer *w, ind_expr e) {
+    ind__text keep = w->code;
+    w->code = (ind__text){.context = w->context, .mid_line = true};
+    cg__expr(w, e);
+    const char *s = w->code.data ? ind__arena_string(&w->scratch, w->code.data, w->code.size) : NULL;
+    if (!s) cg__fail(w);
+    ind__text_free(&w->code);
+    w->code = keep;
+    return s ? s : "";
+}

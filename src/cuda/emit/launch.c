@@ -1,0 +1,266 @@
+/* ------------------------------------------------------------------------------------------------- >>launch */
+
+/* Largest value of e, which must grow with every variable in it and be a sum of products of what is not negative. */
+static ind_expr cg__upper(const ind__writer *w, ind_expr e) {
+    ind_expr symbol[32], top[32];
+    int num = ind__expr_symbols(e, symbol, 32), n = 0;
+    if (num > 32) return (ind_expr){0};
+    for (int s = 0; s < num; s++) {
+        const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+        if (!ind__ok(sym->extent)) continue;
+        symbol[n] = symbol[s];
+        top[n++] = ind_expr_sub(sym->extent, ind_int(w->context, 1));
+    }
+    return ind__substitute(e, symbol, top, n);
+}
+
+static bool cg__fits(ind_expr e, int64_t limit) {
+    int64_t lo, hi;
+    ind__known_bounds(e, &lo, &hi);
+    return lo >= -limit - 1 && hi <= limit;
+}
+
+/* e grows with every symbol in it: sums and products of what is never negative, and their quotients by sizes. */
+static bool cg__monotone(ind_expr e, int depth) {
+    ind_expr_kind kind = ind_expr_query_kind(e);
+    int64_t lo, hi;
+    ind__known_bounds(e, &lo, &hi);
+    if (lo < 0 || depth > IND__CG_MAX_DEPTH) return false;
+    if (kind == IND_EXPR_INT || kind == IND_EXPR_SYM || ind__expr_is_size(e)) return true;
+    if (kind != IND_EXPR_ADD && kind != IND_EXPR_MUL && kind != IND_EXPR_FLOORDIV) return false;
+    if (kind == IND_EXPR_FLOORDIV && !ind__expr_is_size(ind_expr_arg(e, 1))) return false;
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!cg__monotone(ind_expr_arg(e, i), depth + 1)) return false;
+    return true;
+}
+
+/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
+static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
+    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
+    if (!cg__fits(e, IND__CG_INT32_MAX)) {
+        if (!w->assume || !cg__monotone(e, 0)) return false;
+        ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
+        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
+    }
+    if (ind__expr_is_size(e)) return true; /* passed as one argument */
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!cg__expr_fits(w, ind_expr_arg(e, i), depth + 1)) return false;
+    return true;
+}
+
+#define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
+
+static bool cg__extent_fits(ind__writer *w, int from, int n) {
+    ind_expr points = ind_expr_product(w->context, w->domain.extent + from, n);
+    return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
+}
+
+/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
+static void cg__choose_index_bits(ind__writer *w) {
+    ind_expr keep = w->variant->guard;
+    bool fits =
+        !w->force_wide && cg__extent_fits(w, 0, w->domain.rank) && cg__extent_fits(w, w->domain.rank, w->domain.rrank);
+    for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
+            fits = cg__expr_fits(w, w->domain.index[k], 0);
+    }
+    if (!fits) w->variant->guard = keep;
+    w->wide = !fits;
+    w->variant->index_bits = fits ? 32 : 64;
+}
+
+static ind_expr cg__p_numel(const ind__writer *w) {
+    return ind_expr_product(w->context, w->domain.extent, w->domain.rank);
+}
+
+static ind_expr cg__r_numel(const ind__writer *w) {
+    return ind_expr_product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
+}
+
+static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
+    w->variant->grid[0] = ind_expr_ceildiv(points, ind_int(w->context, per_block));
+    w->variant->grid[1] = w->variant->grid[2] = ind_int(w->context, 1);
+    w->variant->shared_bytes = ind_int(w->context, 0);
+}
+
+static int64_t cg__upper_bound(ind_expr e) {
+    int64_t lo, hi;
+    ind__known_bounds(e, &lo, &hi);
+    return hi;
+}
+
+static bool cg__power_of_two(int n) {
+    return n > 0 && !(n & (n - 1));
+}
+
+static int cg__pow2_at_least(int64_t n, int lo, int hi) {
+    int p = lo;
+    while (p < hi && p < n) p *= 2;
+    return p;
+}
+
+/* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
+static const char *cg__unsigned(const ind__writer *w) {
+    return w->wide ? "unsigned long long" : "unsigned";
+}
+
+/* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
+static const char *cg__divisor(ind__writer *w, ind_expr size) {
+    int64_t value;
+    if (ind_expr_is_int(size, &value)) return cg__string(w, w->wide ? "%lldull" : "%lldu", (long long)value);
+    return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
+}
+
+/* Are positions among so many points, and a little beyond, below 2^31? */
+static bool cg__narrow(const ind__writer *w, ind_expr points) {
+    return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
+}
+
+/* What ind_quotient wants to know of a divisor. */
+static ind_expr cg__reciprocal(ind_expr size) {
+    ind_context *c = size.context;
+    int64_t least;
+    ind__known_bounds(size, &least, NULL);
+    ind_expr divisor = least < 1 ? ind_expr_max(size, ind_int(c, 1)) : size;
+    ind_expr all = ind_expr_floordiv(ind_int(c, ((int64_t)1 << 62) - 1), divisor);
+    return ind_expr_add(all, ind_int(c, 1));
+}
+
+/* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
+   known at run time only. */
+static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
+    int64_t value;
+    if (ind_expr_is_int(size, &value))
+        return cg__string(w, narrow ? "(unsigned)%s / %lldu" : "(unsigned long long)%s / %lldull", position,
+                          (long long)value);
+    if (!narrow) return cg__string(w, "(%s)%s / %s", cg__unsigned(w), position, cg__divisor(w, size));
+    cg__use(w, IND__CG_QUOTIENT);
+    return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
+}
+
+/* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
+   can hold is folded into x. */
+
+#define IND__CG_MAX_GRID_YZ 65535 /* CUDA C Programming Guide, compute capabilities */
+
+static bool cg__own_axis(ind_expr blocks) {
+    return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
+}
+
+static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
+    ind_expr *grid = w->variant->grid;
+    grid[0] = blocks[0];
+    for (int d = 1; d < 3; d++) {
+        bool own = cg__own_axis(blocks[d]);
+        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
+    }
+}
+
+/* Spells the block's place along each axis, after what has to be declared for it. */
+static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
+    static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+    for (int d = 0; d < 3; d++) at[d] = axis[d];
+    for (int d = 2; d > 0; d--) {
+        if (cg__own_axis(blocks[d])) continue;
+        ind_expr faster = d == 2 && !cg__own_axis(blocks[1]) ? ind_expr_mul(blocks[0], blocks[1]) : blocks[0];
+        at[d] = cg__string(w, "block_%c", "xyz"[d]);
+        ind__textf(&w->code, "const unsigned %s = %s;\n", at[d], cg__quotient(w, at[0], faster, true));
+        const char *rest = cg__string(w, "in_block_%c", "xyz"[d]);
+        ind__textf(&w->code, "const unsigned %s = %s - %s * %s;\n", rest, at[0], at[d], cg__divisor(w, faster));
+        at[0] = rest;
+    }
+}
+
+/* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
+static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
+    int first = 0;
+    while (first < w->domain.rank && skip >> first & 1) first++;
+    for (int v = w->domain.rank - 1; v >= first; v--) {
+        if (skip >> v & 1) continue;
+        w->var[v] = cg__string(w, "i%d", v);
+        if (v == first) {
+            ind__textf(&w->code, "const %s i%d = %s;\n", cg__int(w), v, position);
+            break;
+        }
+        const char *rest = cg__string(w, "outside_%d", v);
+        ind_expr extent = w->domain.extent[v];
+        ind__textf(&w->code, "const unsigned %s = %s;\n", rest, cg__quotient(w, position, extent, true));
+        ind__textf(&w->code, "const %s i%d = %s - %s * %s;\n", cg__int(w), v, position, rest, cg__divisor(w, extent));
+        position = rest;
+    }
+}
+
+/* ---- digits of a linear position */
+
+/* Is the variable, or the position in the variables up to it, part of some index? */
+static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
+    for (uint32_t k = 0; k < w->body->num_index; k++)
+        if (ind__expr_depends(w->domain.index[k], symbol)) return true;
+    return false;
+}
+
+/* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
+static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
+    const ind__loops *d = &w->domain;
+    ind_expr c, stride, rest;
+    if (!ind__affine(e, d->var[last], &c, &rest) || ind_known_eq(c, ind_int(w->context, 0))) return e;
+    stride = c;
+    for (int v = last - 1; v >= 0; v--) {
+        ind_expr own;
+        stride = ind_expr_mul(stride, d->extent[v + 1]);
+        if (!ind__affine(rest, d->var[v], &own, &rest) || !ind_expr_same(own, stride)) return e;
+    }
+    for (int v = 0; v <= last; v++)
+        if (ind__expr_depends(c, d->var[v])) return e;
+    return ind_expr_add(ind_expr_mul(c, position), rest);
+}
+
+/* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
+   then often nobody needs. */
+static void cg__use_positions(ind__writer *w) {
+    for (int last = w->domain.rank - 1; last > 0; last--) {
+        ind_expr points = ind_expr_product(w->context, w->domain.extent, last + 1);
+        w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
+        for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
+            ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
+            if (ind__ok(e)) w->domain.index[k] = e;
+        }
+    }
+}
+
+/* Is there a use for the position in the variables from .. v? */
+static bool cg__needs_position(const ind__writer *w, int from, int v) {
+    for (int k = from; k <= v; k++)
+        if (cg__is_used(w, w->domain.var[k]) || (k < w->domain.rank && cg__is_used(w, w->linear[k]))) return true;
+    return false;
+}
+
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
+   far as they are used. */
+static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
+    bool parallel = from < w->domain.rank;
+    if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
+    const char *position = linear;
+    for (int v = from + n - 1; v >= from; v--) {
+        ind_expr extent = w->domain.extent[v];
+        ind_expr points = ind_expr_product(w->context, w->domain.extent + from, v - from + 1);
+        bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
+        w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
+        if (parallel) w->linear_name[v] = position;
+        if (v == from) break;
+        const char *rest =
+            v - 1 == from ? cg__string(w, parallel ? "i0" : "r0") : cg__string(w, "%s_%d", linear, v - 1);
+        if (outer || (digit && !ind_expr_is_int(extent, NULL)))
+            ind__textf(&w->code, "const %s %s = %s;\n", cg__int(w), rest,
+                       cg__quotient(w, position, extent, cg__narrow(w, points)));
+        else if (digit)
+            ind__textf(&w->code, "const %s %s = (%s)%s %% %s;\n", cg__int(w), w->var[v], cg__unsigned(w), position,
+                       cg__divisor(w, extent));
+        if (digit && (outer || !ind_expr_is_int(extent, NULL)))
+            ind__textf(&w->code, "const %s %s = %s - %s * %s;\n", cg__int(w), w->var[v], position, rest,
+                       cg__expr_string(w, extent));
+        position = rest;
+    }
+}

@@ -1,0 +1,156 @@
+/* ---- columns */
+
+/* Columns of a block. */
+static int cg__split_columns(const ind__writer *w) {
+    return w->variant->rows;
+}
+
+/* Rows of the arrays in shared memory: warps, and, of columns that are as many as lanes or more, threads to each. */
+static int cg__split_shared_rows(const ind__writer *w) {
+    return w->variant->threads / 32;
+}
+
+/* One row: the vector of neighbouring columns that start at `column`. */
+static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
+    int v = w->domain.rank - 1, n = w->variant->vector;
+    const char *base = w->var[v];
+    if (n > 1) {
+        cg__emit(w, ~(1u << v), s->stage);
+        cg__vector_loads(w, v);
+        cg__vector_sinks(w);
+        cg__unroll(w);
+        cg__begin(w, "for (int j = 0; j < %d; j++)", n);
+        w->var[v] = cg__string(w, "(%s + j)", base);
+        if (w->linear_name[v]) w->linear_name[v] = "(column + j)";
+    }
+    w->variant->vector = 1; /* along the row */
+    cg__emit_chunk_arrays(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stage);
+    cg__emit_accumulate(w, s, "r");
+    cg__emit_chunk_adds(w, s);
+    w->variant->vector = n;
+    if (n == 1) return;
+    cg__end(w);
+    w->var[v] = base;
+    if (w->linear_name[v]) w->linear_name[v] = "column";
+    cg__vector_stores(w);
+    cg__forget_vectors(w);
+}
+
+/* The loop of a thread over its rows: those of a block, and the blocks, take turns. */
+static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
+    const ind__variant *v = w->variant;
+    int rows = v->threads / (cg__split_columns(w) / v->vector);
+    cg__begin(w, "if (live)");
+    if (w->domain.rank == 1)
+        w->var[0] = "column";
+    else
+        cg__split_linear(w, "column", 0, w->domain.rank);
+    cg__need_sweep(w, s);
+    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->domain.rank - 1) : 0), s->stage);
+    cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
+                        cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
+                        cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
+    cg__end(w);
+}
+
+/* Through shared memory: the state of column c of the block, in the threads that are c modulo their number. */
+static void cg__join_columns(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int columns = cg__split_columns(w), x = columns / v->vector;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        const char *lane = w->lanes > 1 ? cg__string(w, "l%u[j]", i) : cg__string(w, "s%u", i);
+        if (w->lanes > 1) cg__unroll(w);
+        if (w->lanes > 1) cg__begin(w, "for (int j = 0; j < %d; j++)", w->lanes);
+        if (x < 32) ind__textf(&w->code, "ind_join_apart<%d>(%s);\n", x, lane);
+        if (x < 32) cg__use(w, IND__CG_JOIN_APART);
+        ind__textf(&w->code, "%sshared_s%u[threadIdx.x / 32][x%s] = %s;\n",
+                   x < 32 ? cg__string(w, "if (threadIdx.x %% 32 < %d) ", x) : "", i,
+                   w->lanes > 1 ? cg__string(w, " * %d + j", w->lanes) : "", lane);
+        if (w->lanes > 1) cg__end(w);
+    }
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__use(w, IND__CG_JOIN_SHARED);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][threadIdx.x %% %d]);\n", i,
+                       cg__split_shared_rows(w), columns, i, columns);
+}
+
+/* The last block: as many threads to each column as there are. */
+static void cg__join_column_splits(ind__writer *w) {
+    int columns = cg__split_columns(w), groups = w->variant->threads / columns;
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    if (!cg__shares_results(w)) return;
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code, "const int c = threadIdx.x %% %d, group = threadIdx.x / %d;\n", columns, columns);
+    cg__leave_partials(w, columns, "group == 0",
+                       cg__string(w, "(blockIdx.x * %s + blockIdx.y) * %d + c", splits, columns));
+    cg__take_partials(w, "group", groups, cg__string(w, "(blockIdx.x * %s + i) * %d + c", splits, columns));
+    if (columns < 32) groups = cg__split_shared_rows(w);
+    for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        if (columns < 32) ind__textf(&w->code, "ind_join_apart<%d>(s%u);\n", columns, i);
+        if (columns < 32) cg__use(w, IND__CG_JOIN_APART);
+        ind__textf(&w->code,
+                   columns < 32 ? "shared_s%u[threadIdx.x / 32][c] = s%u;\n" : "shared_s%u[group][c] = s%u;\n", i, i);
+    }
+    if (groups > 1) ind__textf(&w->code, "__syncthreads();\n");
+    for (uint32_t i = 1; i < w->body->num_inst && groups > 1; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "s%u = ind_join_shared<%d, %d>(&shared_s%u[0][c]);\n", i, groups, columns, i);
+    cg__end(w);
+}
+
+/* A thread for each column writes what is stored once for it. */
+static void cg__emit_column_stores(ind__writer *w) {
+    int columns = cg__split_columns(w);
+    const char *type = cg__int(w);
+    ind__textf(&w->code, "const %s own = %s * %d + threadIdx.x;\n", type,
+               w->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
+    cg__begin(w, "if (threadIdx.x < %d && own < %s)", columns, cg__expr_string(w, cg__p_numel(w)));
+    if (w->domain.rank == 1)
+        w->var[0] = "own";
+    else
+        cg__split_linear(w, "own", 0, w->domain.rank);
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_root(w, i) && !(w->varies[i] & cg__r_mask(w))) cg__need(w, i);
+    cg__close_needed(w);
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+    cg__end(w);
+}
+
+static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
+    const ind__variant *v = w->variant;
+    int x = cg__split_columns(w) / v->vector;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "__shared__ %s shared_s%u[%d][%d];\n", cg__state_spelling(w, i), i,
+                       cg__split_shared_rows(w), cg__split_columns(w));
+    ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
+    ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
+               cg__int(w), w->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
+    ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
+    cg__emit_sweep_comment(w, s);
+    cg__emit_states(w, s);
+    cg__emit_lanes(w);
+    cg__emit_column_rows(w, s);
+    cg__join_columns(w);
+    cg__join_column_splits(w);
+    cg__emit_results(w, s);
+    cg__emit_column_stores(w);
+}
+
+static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
+    memset(w->kept, 0, w->body->num_inst);
+    w->lanes = w->variant->vector;
+    if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
+        cg__emit_column_split(w, s);
+    } else {
+        cg__emit_shared_states(w, s);
+        cg__emit_row_split(w, s);
+    }
+    return IND_OK;
+}

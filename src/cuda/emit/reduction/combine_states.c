@@ -1,0 +1,272 @@
+/* ---- from the states of the threads to that of the row */
+
+/* Has a block as many threads as the row of the launch needs? */
+static bool cg__is_fitted(const ind__writer *w) {
+    return ind__ok(w->variant->fitted);
+}
+
+/* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
+static int64_t cg__piece_vectors(const ind__writer *w) {
+    int64_t length;
+    if (w->domain.rrank != 2 || !ind_expr_is_int(w->domain.extent[w->domain.rank + 1], &length)) return 0;
+    return length % w->variant->vector ? 0 : length / w->variant->vector;
+}
+
+/* Lanes of a row that take a vector of it in each round. */
+static int cg__round_lanes(const ind__writer *w) {
+    const int pieces = w->variant->pieces;
+    return pieces ? pieces * (int)cg__piece_vectors(w) : cg__row_threads(w);
+}
+
+/* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
+static bool cg__begins_at_sector(const ind__writer *w) {
+    return w->variant->pieces && w->variant->piece_lanes > cg__piece_vectors(w);
+}
+
+static bool cg__shares_states(const ind__writer *w) {
+    if (w->variant->strategy == IND_STRATEGY_COLUMN) return w->variant->threads > w->variant->rows;
+    return cg__row_threads(w) > 32;
+}
+
+static const char *cg__part_of(const ind__writer *w) {
+    return cg__is_parted(w) ? "[turn & 1]" : "";
+}
+
+static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
+    if (!cg__shares_states(w)) return;
+    const ind__variant *v = w->variant;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__exchanges(w, i, s)) continue;
+        ind_reduction r = cg__exchanged(w, i, s, &letter);
+        if (!cg__warps_meet(w))
+            ind__textf(&w->code, "__shared__ %s<%s> shared_%c%u", cg__states[r].state, cg__state_type(w, i), letter, i);
+        if (v->strategy == IND_STRATEGY_COLUMN)
+            ind__textf(&w->code, "[%d][%d];\n", v->threads / v->rows, v->rows);
+        else if (!cg__warps_meet(w))
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n", v->threads / 32);
+        if (cg__has_cluster(w)) {
+            ind__textf(&w->code, "__shared__ %s<%s> cluster_%c%u", cg__states[r].state, cg__state_type(w, i), letter,
+                       i);
+            ind__textf(&w->code, cg__is_parted(w) ? "[2][%d];\n" : "[%d];\n",
+                       cg__warps_meet(w) ? cg__meeting_states(w) : v->cluster);
+        }
+        cg__use(w, cg__states[r].piece);
+    }
+}
+
+/* Calls f for every state of the sweep. */
+static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__reduces_in(w, i, s)) continue;
+        cg__step(w, i, s, &letter);
+        f(w, i, letter);
+    }
+}
+
+/* The same for those that go from warp to warp. */
+static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__exchanges(w, i, s)) continue;
+        cg__exchanged(w, i, s, &letter);
+        f(w, i, letter);
+    }
+}
+
+static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
+    int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
+    if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
+    if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
+}
+
+static void cg__warp_to_shared_line(ind__writer *w, uint32_t i, char letter) {
+    const char *lane = cg__has_cluster(w) ? "threadIdx.x" : "lane";
+    ind__textf(&w->code, "shared_%c%u%s[%s / 32] = %c%u;\n", letter, i, cg__part_of(w), lane, letter, i);
+}
+
+static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, "shared_%c%u[y][x] = %c%u;\n", letter, i, letter, i);
+}
+
+/* Do lanes join the states of warps, a tree, rather than each thread all of them, a chain? A join of softmaxes or of
+   means takes ten times the instructions of one of sums: for 16 warps, a tenth of what NVRTC has to do for
+   cross entropy of 128256. */
+static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
+    const int warps = w->variant->threads / 32;
+    if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
+    return !cg__in_registers(w) && cg__two_step(cg__inst(w, i));
+}
+
+static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
+    const ind__variant *v = w->variant;
+    const int warps = v->threads / 32;
+    const char *part = cg__part_of(w);
+    if (cg__is_fitted(w)) {
+        cg__use(w, IND__CG_JOIN_WARPS);
+        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u, threads / 32);\n", letter, i, warps, letter, i);
+        return;
+    }
+    if (cg__lanes_join_warps(w, i)) {
+        ind__textf(&w->code, "%c%u = shared_%c%u%s[threadIdx.x %% %d];\nind_join_lanes<%d>(%c%u);\n", letter, i, letter,
+                   i, part, warps, warps, letter, i);
+        return;
+    }
+    cg__use(w, IND__CG_JOIN_SHARED);
+    if (v->strategy == IND_STRATEGY_COLUMN)
+        ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&shared_%c%u[0][x]);\n", letter, i, v->threads / v->rows,
+                   v->rows, letter, i);
+    else
+        ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(shared_%c%u%s);\n", letter, i, warps, letter, i, part);
+}
+
+static void cg__to_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    const char *part = cg__part_of(w);
+    ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[block], &barrier[%d]%s, threadIdx.x, %c%u);\n", letter, i,
+               part, w->join, part, letter, i);
+}
+
+static void cg__from_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    cg__use(w, IND__CG_JOIN_SHARED);
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, 1>(cluster_%c%u%s);\n", letter, i, w->variant->cluster, letter, i,
+               cg__part_of(w));
+}
+
+static void cg__state_size(ind__writer *w, uint32_t i, char letter) {
+    ind__textf(&w->code, " + sizeof %c%u", letter, i);
+}
+
+static void cg__emit_cluster_wait(ind__writer *w) {
+    ind__textf(&w->code, "ind_cluster_wait(&barrier[%d]%s, %s);\n", w->join, cg__part_of(w),
+               cg__is_parted(w) ? "turn >> 1 & 1" : "0");
+}
+
+/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
+   row. No block can be two rows ahead of another, whose states it needs in each. */
+static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
+    const int cluster = w->variant->cluster;
+    const char *part = cg__part_of(w);
+    cg__use(w, IND__CG_CLUSTER);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part, cluster);
+    cg__each_state(w, s, cg__state_size);
+    ind__textf(&w->code, "));\n");
+    cg__begin(w, "if (threadIdx.x < %d)", cluster);
+    cg__each_state(w, s, cg__to_cluster_line);
+    cg__end(w);
+    cg__emit_cluster_wait(w);
+    cg__each_state(w, s, cg__from_cluster_line);
+    w->join++;
+}
+
+static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
+    const char *part = cg__part_of(w);
+    ind__textf(&w->code, "ind_cluster_send(&cluster_%c%u%s[lane / 32], &barrier[%d]%s, threadIdx.x %% 32, %c%u);\n",
+               letter, i, part, w->join, part, letter, i);
+}
+
+/* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
+static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
+    const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
+    if (letter == 'w') {
+        cg__use(w, IND__CG_JOIN_MOMENTS);
+        ind__textf(&w->code, "w%u = ind_join_moments<%d, %d, %d>(&cluster_w%u%s[threadIdx.x %% %d], (%s)(%s));\n", i,
+                   each, lanes, lanes, i, cg__part_of(w), lanes, cg__state_type(w, i),
+                   cg__expr_string(w, cg__r_numel(w)));
+        return;
+    }
+    ind__textf(&w->code, "%c%u = ind_join_shared<%d, %d>(&cluster_%c%u%s[threadIdx.x %% %d]);\n", letter, i, each,
+               lanes, letter, i, cg__part_of(w), lanes);
+    ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
+    cg__use(w, IND__CG_JOIN_SHARED);
+}
+
+/* Of a warp that meets others once: how many values it has, their mean, and the squares of deviations from it. */
+static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
+    const char *type = cg__state_type(w, i);
+    if (!cg__meets_once(w, i)) return;
+    if (letter == 'd') {
+        ind__textf(&w->code, "ind_welford<%s> w%u = {(%s)count%u.value, near%u, d%u.value};\n", type, i, type, i, i, i);
+        return;
+    }
+    ind__textf(&w->code, "ind_join_lanes<32>(count%u);\n", i);
+    ind__textf(&w->code, "const %s near%u = s%u.value / (%s)(count%u.value ? count%u.value : 1);\n", type, i, i, type,
+               i, i);
+}
+
+static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__exchanges(w, i, s)) return true;
+    return false;
+}
+
+/* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
+static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
+    const char *part = cg__part_of(w);
+    cg__use(w, IND__CG_CLUSTER);
+    ind__textf(&w->code, "if (threadIdx.x == 0) ind_cluster_expect(&barrier[%d]%s, %d * (0", w->join, part,
+               cg__row_threads(w) / 32);
+    cg__each_exchanged(w, s, cg__state_size);
+    ind__textf(&w->code, "));\n");
+    cg__begin(w, "if (threadIdx.x %% 32 < %d)", w->variant->cluster);
+    cg__each_exchanged(w, s, cg__warp_to_cluster_line);
+    cg__end(w);
+    cg__emit_cluster_wait(w);
+    cg__each_exchanged(w, s, cg__from_warps_line);
+    w->join++;
+}
+
+static void cg__emit_join(ind__writer *w, const cg__sweep *s) {
+    bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
+    if (!cg__reduces_any(w, s)) return;
+    if (!column) cg__each_state(w, s, cg__join_lanes_line);
+    if (!cg__shares_states(w)) return;
+    if (cg__warps_meet(w)) {
+        cg__each_state(w, s, cg__warp_moments_line);
+        if (cg__exchanges_any(w, s)) cg__emit_warps_join(w, s);
+        return;
+    }
+    if (!column) cg__begin(w, "if (lane %% 32 == 0)");
+    cg__each_state(w, s, column ? cg__column_to_shared_line : cg__warp_to_shared_line);
+    if (!column) cg__end(w);
+    ind__textf(&w->code, "__syncthreads();\n");
+    cg__each_state(w, s, cg__from_shared_line);
+    if (cg__has_cluster(w)) cg__emit_cluster_join(w, s);
+}
+
+static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, const char *second) {
+    if (second) w->value[reduce] = first;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == reduce)
+            w->value[i] = cg__inst(w, i)->imm.i ? second : first;
+}
+
+/* The results of the sweep get their spelling. */
+static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (!cg__reduces_in(w, i, s)) continue;
+        const char *const *result = cg__states[inst->reduction].result;
+        if (cg__in_registers(w) && cg__two_step(inst)) {
+            bool welford = inst->reduction == IND_REDUCE_WELFORD;
+            if (cg__meets_once(w, i)) {
+                if (s->second) cg__set_parts(w, i, cg__string(w, "w%u.mean", i), cg__string(w, "w%u.m2", i));
+                continue;
+            }
+            if (welford && !s->second)
+                ind__textf(&w->code, "const %s mean%u = s%u.value / (%s)(%s);\n", cg__state_type(w, i), i, i,
+                           cg__state_type(w, i), cg__expr_string(w, cg__r_numel(w)));
+            if (!welford && !s->second) cg__set_parts(w, i, cg__string(w, "s%u.value", i), NULL);
+            if (s->second)
+                cg__set_parts(w, i, cg__string(w, welford ? "mean%u" : "s%u.value", i), cg__string(w, "d%u.value", i));
+            continue;
+        }
+        const char *type = cg__types[inst->dtype].value;
+        bool cut = strcmp(type, cg__state_type(w, i)) != 0 && inst->reduction != IND_REDUCE_ARGMAX;
+        const char *first = cg__string(w, "s%u%s", i, strchr(result[0], '.'));
+        if (cut) first = cg__string(w, "((%s)%s)", type, first);
+        if (inst->reduction == IND_REDUCE_ARGMAX && !ind_known_le(ind_int(w->context, 1), cg__r_numel(w)))
+            first = cg__string(w, "(%s < 0 ? 0 : %s)", first, first); /* of an empty row */
+        cg__set_parts(w, i, first, result[1] ? cg__string(w, "s%u%s", i, strchr(result[1], '.')) : "");
+    }
+}

@@ -1,0 +1,305 @@
+/* ---- one sweep */
+
+/* Does a loop along the row join a chunk before the next one? */
+static bool cg__joins_chunks(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
+    return false;
+}
+
+/* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way; where a
+   chunk is joined before the next one, as that takes a while, 64 (cross entropy of 65536 bf16: 79 and 87 % of a copy).
+ */
+static int cg__unroll_steps(const ind__writer *w) {
+    int bytes = 0, steps = 8;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+            bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
+    const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    while (steps > 2 && steps * bytes > under_way) steps /= 2;
+    return steps;
+}
+
+/* ---- rounds of whole pieces: a lane has the same place in a piece in each of them, so that what it reads is equally
+   far apart, which takes no registers for where that is. */
+
+static void cg__emit_piece(ind__writer *w) {
+    const int n = w->variant->vector, lanes = w->variant->piece_lanes;
+    if (!w->variant->pieces) return;
+    ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
+    if (!cg__begins_at_sector(w))
+        ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
+    ind__textf(&w->code, ";\n");
+}
+
+/* The store whose boundaries of sectors the lanes begin at. */
+static uint32_t cg__piece_store(const ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
+    return 0;
+}
+
+/* Where piece `piece` of the row lies, of access i. */
+static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
+    const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
+    return ind__substitute(cg__index_of(w, i), w->domain.var + w->domain.rank, at, 2);
+}
+
+static int cg__sector_elements(const ind__writer *w, uint32_t i) {
+    return IND__CG_SECTOR_BYTES / ind_dtype_bytes(cg__memory_dtype(w, i));
+}
+
+/* "within" of lanes that begin at a sector, once the row is known. */
+static void cg__emit_within(ind__writer *w) {
+    if (!cg__begins_at_sector(w)) return;
+    const uint32_t i = cg__piece_store(w);
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->piece_lanes,
+               cg__expr_string(w, cg__piece_start(w, i, 0)), cg__sector_elements(w, i) - 1);
+}
+
+/* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
+static const char *cg__piece_condition(ind__writer *w, int rounds) {
+    const int lanes = w->variant->pieces * w->variant->piece_lanes;
+    const long long whole = (long long)cg__whole_rounds(w);
+    const char *all = cg__expr_string(w, w->domain.extent[w->domain.rank]), *live = "", *inside = "", *last = "";
+    if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
+    if (cg__begins_at_sector(w))
+        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
+    const char *join = *live || *inside ? " && " : "";
+    if (!whole)
+        last = cg__string(w, "%sr0 < %s", join, all);
+    else if (whole < rounds)
+        last = cg__string(w, "%s(k < %lld || r0 < %s)", join, whole, all);
+    return cg__string(w, "%s%s%s", live, inside, last);
+}
+
+/* Opens the loop over the rounds; returns how many scopes that are. */
+static int cg__begin_pieces(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int rounds = v->per_thread / v->vector, first = w->domain.rank;
+    const char *condition = cg__piece_condition(w, rounds);
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->pieces);
+    w->var[first] = "r0";
+    w->var[first + 1] = "within";
+    if (!*condition) return 1;
+    cg__begin(w, "if (%s)", condition);
+    return 2;
+}
+
+/* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
+   where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
+static bool cg__takes_rows(const ind__writer *w) {
+    return w->handover && w->handover->takes;
+}
+
+/* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
+static int cg__begin_looks(ind__writer *w) {
+    cg__unroll(w);
+    const char *r = w->domain.rrank == 1 ? "r0" : "r";
+    cg__begin(w, "for (int k = 0; k < %d; k++)", w->handover->looks);
+    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->handover->threads);
+    cg__begin(w, "if (%s < %s)", r, cg__expr_string(w, cg__r_numel(w)));
+    return 2;
+}
+
+/* The variables of the row, of the place that a loop over it is at. */
+static void cg__name_place(ind__writer *w) {
+    if (w->domain.rrank == 1)
+        w->var[w->domain.rank] = "r0";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+}
+
+/* Is it what others leave, or read beside that, without an index from memory? */
+static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
+    return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
+           w->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Each trip to the L2 begins before any is waited for. */
+static void cg__emit_looks(ind__writer *w) {
+    const int looks = w->handover->looks;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_ahead(w, i))
+            ind__textf(&w->code, "%s ahead%u[%d];\n",
+                       cg__handed(w, i) < 0 ? cg__types[cg__memory_dtype(w, i)].memory : "unsigned long long", i,
+                       looks);
+    int scopes = cg__begin_looks(w);
+    cg__name_place(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_ahead(w, i)) continue;
+        if (cg__handed(w, i) >= 0) {
+            ind__textf(&w->code, "ahead%u[k] = ind_look(%s);\n", i, cg__left(w, i));
+            continue;
+        }
+        ind__textf(&w->code, "ahead%u[k] = %s;\n", i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "ahead%u[k]", i);
+    }
+    while (scopes--) cg__end(w);
+}
+
+/* Opens the loops over the row; returns how many scopes that are. */
+static int cg__emit_sweep_loops(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int threads = cg__row_threads(w), n = v->vector;
+    bool one_r = w->domain.rrank == 1;
+    const char *r = one_r ? "r0" : "r", *type = cg__int(w);
+    const char *extent = cg__expr_string(w, cg__r_numel(w)), *times = n > 1 ? cg__string(w, " * %d", n) : "";
+    int scopes = 1;
+    if (v->strategy == IND_STRATEGY_COLUMN) {
+        int step = v->threads / v->rows;
+        const char *start = step > 1 ? cg__string(w, "live ? y : (%s)(%s)", type, extent) : "0";
+        ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
+        cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
+    } else if (cg__takes_rows(w)) {
+        ind__textf(&w->code, "#pragma unroll 1\n");
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->handover->looks);
+        cg__emit_looks(w);
+        scopes += cg__begin_looks(w);
+    } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
+        const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
+        ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
+        if (v->shifted)
+            cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %s)", type, r, times, r,
+                      cg__shifted_reach(w), extent, r, step);
+        else
+            cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
+    } else if (v->pieces) {
+        return cg__begin_pieces(w);
+    } else {
+        int64_t row = 0;
+        bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
+        cg__unroll(w);
+        cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
+        ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
+                   type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
+                   v->shifted ? " + head" : "");
+        exact &= !v->shifted;
+        const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
+        const char *end = v->shifted ? cg__string(w, " + %d <=", cg__shifted_reach(w)) : " <";
+        if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
+        scopes += !exact;
+    }
+    cg__name_place(w);
+    return scopes;
+}
+
+/* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
+static bool cg__holds_across(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && w->variant->once;
+}
+
+/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
+    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+}
+
+/* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
+static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
+    uint32_t r = cg__r_mask(w);
+    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
+        return false;
+    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)) && !cg__holds_across(w))) return false;
+    if (cg__is_broadcast(w, i)) return false;
+    for (int v = w->domain.rank; v < cg__num_vars(w); v++)
+        if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
+    return w->vector[i] == w->variant->vector;
+}
+
+/* A load of the row that is copied into shared memory while the block works on the row before. */
+static bool cg__is_staged(const ind__writer *w, uint32_t i) {
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
+    if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+    return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
+}
+
+/* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
+   memory; but for what there are no registers for. */
+static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
+    const ind__variant *v = w->variant;
+    if (!cg__is_row_load(w, i)) return false;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED) return true;
+    const bool full = v->stages == 1 && !v->once && !cg__is_staged(w, i); /* the row has the registers */
+    return v->held > cg__is_staged(w, i) && !full;
+}
+
+/* Is this sweep the first to need the load? */
+static bool cg__starts_here(const ind__writer *w, uint32_t i) {
+    return w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i);
+}
+
+/* A load of the row that is the same for all rows. */
+static bool cg__is_common(const ind__writer *w, uint32_t i) {
+    return cg__is_row_load(w, i) && !cg__is_staged(w, i);
+}
+
+/* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
+static int cg__edge_rounds(const ind__writer *w) {
+    if (!w->variant->shifted) return 0;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__shifted_reach(w) - 2;
+    return (most + lanes - 1) / lanes;
+}
+
+/* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
+   more than the row has, or of several. */
+static int cg__begin_edge(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    const int rounds = cg__edge_rounds(w);
+    const char *length = cg__expr_string(w, cg__r_numel(w)), *at = rounds > 1 ? "edge" : "lane";
+    if (rounds > 1) {
+        cg__unroll(w);
+        cg__begin(w, "for (int e = 0; e < %d; e++)", rounds);
+        ind__textf(&w->code, "const int edge = e * %d + lane;\n", cg__row_threads(w));
+    }
+    cg__begin(w, "if (%s < edges)", at);
+    if (cg__in_registers(w))
+        ind__textf(&w->code, "const int k = %d%s, j = 0;\n", v->per_thread / v->vector, rounds > 1 ? " + e" : "");
+    ind__textf(&w->code, "const %s r0 = %s < head ? %s : %s - edges + %s;\n", cg__int(w), at, at, length, at);
+    w->var[w->domain.rank] = "r0";
+    return rounds > 1 ? 2 : 1;
+}
+
+static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    int scopes = cg__begin_edge(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (chosen(w, i))
+            ind__textf(&w->code, "x%u[k].at[j] = %s;\n", i,
+                       cg__is_staged(w, i) ? cg__string(w, "e%u", i) : cg__element(w, i));
+    while (scopes--) cg__end(w);
+}
+
+/* Declares what the loads which are chosen go to; returns how many they are. */
+static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    int n = w->variant->vector, vectors = w->variant->per_thread / n, loads = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!chosen(w, i)) continue;
+        const char *type = cg__types[cg__memory_dtype(w, i)].memory;
+        if (n > 1)
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", type, n, i, vectors + cg__edge_rounds(w));
+        else
+            ind__textf(&w->code, "%s x%u[%d];\n", type, i, vectors);
+        loads++;
+    }
+    return loads;
+}
+
+/* The loop that starts the loads which are chosen. */
+static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    const int n = w->variant->vector;
+    if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
+    int scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!chosen(w, i)) continue;
+        const char *vector = n > 1 ? cg__load_expression(w, i) : cg__element(w, i);
+        ind__textf(&w->code, "x%u[k] = %s;\n", i, vector);
+        w->memory[i] = cg__string(w, n > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
+        if (n > 1) cg__use(w, IND__CG_VEC);
+    }
+    while (scopes--) cg__end(w);
+}
+
+static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
+    if (cg__declare_loads(w, chosen)) cg__start_loads(w, chosen);
+}

@@ -1,0 +1,183 @@
+/* ---------------------------------------------------------------------------------------------- >>reduction */
+
+/* A reduction kernel runs over its row in sweeps. Sweep A of stage s computes every reduction whose operand needs s
+   finished ones; where the row stays in registers, welford and online softmax take two exact steps, mean (or maximum)
+   in A and the sum around it in B. The last sweep also writes what is stored per element. */
+typedef struct cg__sweep {
+    int stage;
+    bool second; /* B */
+    bool stores;
+    bool halves; /* 16-bit values have joined their maxima */
+} cg__sweep;
+
+#define IND__CG_MAX_SWEEPS 64
+
+/* Marks of cg__choose_kept in ind__writer.kept while it works. */
+enum { IND__CG_MADE = 1, IND__CG_FRONT = 2, IND__CG_KEPT = 4, IND__CG_READ = 8, IND__CG_KEPT_LOAD = 16 };
+
+static bool cg__sorts_rows(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SORT_SHARED || w->variant->strategy == IND_STRATEGY_SORT_LONG;
+}
+
+static bool cg__looks_back(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_SCAN_LOOKBACK;
+}
+
+static bool cg__scans_rows(const ind__writer *w) {
+    ind_strategy s = w->variant->strategy;
+    return cg__looks_back(w) || s == IND_STRATEGY_SCAN_WARP || s == IND_STRATEGY_SCAN_BLOCK ||
+           s == IND_STRATEGY_SCAN_COLUMN || cg__sorts_rows(w);
+}
+
+static bool cg__in_registers(const ind__writer *w) {
+    ind_strategy s = w->variant->strategy;
+    return s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_STAGED;
+}
+
+static bool cg__two_step(const ind__inst *inst) {
+    return inst->reduction == IND_REDUCE_WELFORD || inst->reduction == IND_REDUCE_ONLINE_SOFTMAX;
+}
+
+/* The REDUCE at i belongs to this sweep. */
+static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
+    return !s->second || (cg__in_registers(w) && cg__two_step(inst));
+}
+
+static bool cg__reduces_any(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__reduces_in(w, i, s)) return true;
+    return false;
+}
+
+static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
+    int n = 0, last = cg__last_stage(w);
+    for (int s = 0; s <= last && n + 2 <= IND__CG_MAX_SWEEPS; s++) {
+        bool second = false;
+        sweep[n++] = (cg__sweep){.stage = s, .stores = s == last};
+        for (uint32_t i = 1; i < w->body->num_inst; i++)
+            second |= cg__reduces_in(w, i, &(cg__sweep){.stage = s, .second = true});
+        if (second) sweep[n++] = (cg__sweep){.stage = s, .second = true};
+    }
+    return n;
+}
+
+/* In registers, the terms exp(x - m) of a softmax's sum are those that its result is made of: then the EXP of the body
+   is computed in sweep B, and kept. 0: the body has no such EXP. */
+static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
+    for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
+        const ind__inst *difference = cg__inst(w, cg__inst(w, i)->arg[0]);
+        if (cg__inst(w, i)->op != IND_LOOP_EXP || difference->op != IND_LOOP_SUB) continue;
+        const ind__inst *part = cg__inst(w, difference->arg[1]);
+        if (difference->arg[0] == cg__inst(w, reduce)->arg[0] && part->op == IND_LOOP_PART && part->imm.i == 0 &&
+            part->arg[0] == reduce)
+            return i;
+    }
+    return 0;
+}
+
+static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
+        if (w->only_check[i] == IND__CG_CHECK_REDUCED && w->stage[i] == s->stage && !s->second) cg__need(w, i);
+        if (!cg__reduces_in(w, i, s)) continue;
+        bool terms = s->second && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && cg__softmax_term(w, i);
+        cg__need(w, terms ? cg__softmax_term(w, i) : cg__inst(w, i)->arg[0]);
+        if (cg__inst(w, i)->arg[1]) cg__need(w, cg__inst(w, i)->arg[1]);
+    }
+    cg__close_needed(w);
+}
+
+static bool cg__expensive(const ind__inst *inst) {
+    if (inst->op == IND_LOOP_DIV || inst->op == IND_LOOP_POW) return true;
+    bool rounding = inst->op >= IND_LOOP_ROUND_F16 && inst->op <= IND_LOOP_ROUND_BF16;
+    return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
+}
+
+static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
+}
+
+/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+static bool cg__repeats(const ind__writer *w, uint32_t i) {
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
+}
+
+/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
+   that saves registers against the loads behind them, or expensive work. */
+static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
+    int values = 0, loads = 0;
+    bool expensive = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (cg__reduces_in(w, i, s)) cg__each_use(w, i, cg__mark_front);
+        if (!w->needed[i] || !(w->varies[i] & cg__r_mask(w))) continue;
+        if (!(w->kept[i] & IND__CG_MADE))
+            cg__each_use(w, i, cg__mark_front);
+        else
+            expensive |= cg__expensive(inst);
+        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool able = w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD &&
+                    cg__inst(w, i)->op != IND_LOOP_INDIRECT;
+        w->kept[i] &= (uint8_t)~IND__CG_FRONT;
+        if (!able || w->value[i] || !(expensive || values < loads)) continue;
+        w->kept[i] |= IND__CG_KEPT;
+        w->value[i] = ""; /* later sweeps look no further */
+    }
+}
+
+/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
+   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
+static void cg__choose_kept(ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    int n = cg__sweeps(w, sweep);
+    uint32_t innermost = w->domain.rrank ? 1u << (cg__num_vars(w) - 1) : 0, num = w->body->num_inst;
+    memset(w->kept, 0, num);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) w->value[i] = "";
+    for (int s = 0; s < n; s++) {
+        cg__need_sweep(w, &sweep[s]);
+        cg__keep_front(w, &sweep[s]);
+        for (uint32_t i = 1; i < num; i++)
+            if (w->needed[i] && w->varies[i] & innermost && cg__inst(w, i)->op != IND_LOOP_STORE)
+                w->kept[i] |= IND__CG_MADE;
+    }
+    for (int s = 0; s < n; s++) {
+        for (uint32_t i = 1; i < num; i++)
+            if (w->kept[i] & IND__CG_KEPT) w->value[i] = w->kept[i] & IND__CG_READ ? "" : NULL;
+        cg__need_sweep(w, &sweep[s]);
+        for (uint32_t i = 1; i < num; i++) {
+            if (!w->needed[i]) continue;
+            bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
+            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
+            w->kept[i] |= IND__CG_READ;
+        }
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE || w->kept[i] & IND__CG_KEPT) w->value[i] = NULL;
+        w->kept[i] = (w->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
+    }
+}
+
+/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
+   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
+static double cg__kept_words(const ind__writer *w) {
+    double words = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
+        bool vector =
+            load && !cg__mask_of(w, i) && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+        if (!w->kept[i] && !vector) continue;
+        int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
+        words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+    }
+    return words;
+}

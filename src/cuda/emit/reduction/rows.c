@@ -1,0 +1,119 @@
+/* ---- rows */
+
+/* The elements behind the last whole vector, by the first block. */
+static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector, last = w->domain.rank;
+    ind_expr row = cg__r_numel(w);
+    if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
+    const char *extent = cg__expr_string(w, row);
+    cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
+    ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
+    w->var[last] = "r";
+    w->variant->vector = w->lanes = 1;
+    cg__emit_chunk(w, s);
+    w->variant->vector = w->lanes = n;
+    cg__end(w);
+}
+
+/* Do the blocks of a row meet through words, one for each thread of the last of them? */
+static bool cg__meets_in_words(const ind__writer *w) {
+    return cg__shares_results(w) && (int64_t)w->variant->num_counters <= w->variant->threads;
+}
+
+/* Words of a block's states. */
+static int cg__split_words(const ind__writer *w) {
+    int words = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i)) words += cg__state_bytes_of(w, i) / 4;
+    return words;
+}
+
+/* The block that began last takes what the others leave: one from each thread, its own as lane 0 would leave it. (Lanes
+   that join means or softmaxes differ in the last bits, and any block may be the last.) In words that are there once
+   their upper half is not 0, as of FINISH: so nothing is counted once a block is done, which takes a fence and two
+   trips to the L2 more. */
+static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    const int64_t blocks = w->variant->num_counters;
+    const int words = cg__split_words(w), from = (int)(blocks + 1) / 2 * 2; /* words of 8 bytes, behind counters of 4 */
+    cg__use(w, IND__CG_SPLIT_WORDS);
+    cg__begin(w, "if (%s > 1)", splits);
+    ind__textf(&w->code,
+               "unsigned long long *word = reinterpret_cast<unsigned long long *>(counters + %d) + "
+               "blockIdx.x * (%s) * %d;\n",
+               from, splits, words);
+    ind__textf(&w->code, "const bool last = ind_began_last(turn, %s);\n", splits);
+    cg__begin(w, "if (!last)");
+    cg__begin(w, "if (lane == 0)");
+    ind__textf(&w->code, "word += blockIdx.y * %d;\n", words);
+    for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        ind__textf(&w->code, "ind_split_leave(word + %u, s%u);\n", at, i);
+        at += (uint32_t)cg__state_bytes_of(w, i) / 4;
+    }
+    cg__end(w);
+    ind__textf(&w->code, "return;\n");
+    cg__end(w);
+    ind__textf(&w->code, "word += lane * %d;\n", words);
+    for (uint32_t i = 1, at = 0; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        if (cg__lanes_join_warps(w, i)) ind__textf(&w->code, "s%u = s%u.lane(blockIdx.y %% 32);\n", i, i);
+        ind__textf(&w->code, "if (lane >= %s) s%u = {%s};\n", splits, i,
+                   cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+        ind__textf(&w->code, "else if (lane != (int)blockIdx.y) ind_split_take(word + %u, s%u);\n", at, i);
+        at += (uint32_t)cg__state_bytes_of(w, i) / 4;
+    }
+    cg__emit_join(w, s);
+    cg__end(w);
+    w->variant->num_counters = (uint32_t)(from + 2 * blocks * words);
+}
+
+static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    if (cg__meets_in_words(w)) {
+        cg__join_row_words(w, s);
+        return;
+    }
+    cg__begin(w, "if (%s > 1)", splits);
+    cg__leave_partials(w, 1, "lane == 0", cg__string(w, "blockIdx.x * %s + blockIdx.y", splits));
+    cg__take_partials(w, "lane", w->variant->threads, cg__string(w, "blockIdx.x * %s + i", splits));
+    cg__emit_join(w, s);
+    cg__end(w);
+}
+
+static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector;
+    bool one = w->domain.rank == 1, whole = n == 1 || w->domain.rrank > 1;
+    const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
+    const char *splits = cg__expr_string(w, w->variant->splits);
+    whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
+    ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+    if (cg__meets_in_words(w))
+        ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
+                   splits);
+    if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
+    if (one)
+        w->var[0] = "i0";
+    else
+        cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__need_all(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__emit_sweep_comment(w, s);
+    cg__need_sweep(w, s);
+    cg__emit_states(w, s);
+    cg__emit_lanes(w);
+    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
+                        cg__string(w, "%s * %d", splits, w->variant->threads * n),
+                        whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);
+    cg__emit_row_rest(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
+        cg__use(w, IND__CG_JOIN_NEIGHBOURS);
+        ind__textf(&w->code, "s%u.join(ind_join_neighbours(l%u));\n", i, i);
+    }
+    cg__emit_join(w, s);
+    cg__join_row_splits(w, s);
+    cg__emit_results(w, s);
+    cg__emit_row_stores(w);
+}

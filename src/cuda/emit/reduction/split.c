@@ -1,0 +1,144 @@
+/* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
+   one (to finish with columns, to begin with a row) joins these, always in the same order, and does the rest alone. So
+   it is one launch, with equal results in every run. */
+
+static bool cg__splits_rows(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
+}
+
+/* Can there be several blocks to a row? Else a launch formula made this one of a whole. */
+static bool cg__shares_results(const ind__writer *w) {
+    return cg__upper_bound(w->variant->splits) > 1;
+}
+
+static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_REDUCE;
+}
+
+/* Bytes that are read for each element of a row. */
+static int cg__element_bytes(const ind__writer *w) {
+    int bytes = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+            bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+    return bytes ? bytes : 1;
+}
+
+/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, no more
+   than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128, addresses and
+   64-bit values on their way into the states take the rest (u8 values that are added and multiplied as i64). */
+static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
+    int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const int state = n * ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype);
+        if (cg__takes_chunks(w, i, s)) kept += state;
+        if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
+    }
+    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT ||
+                         steps * bytes + states > 40 * 4))
+        steps /= 2;
+    return steps;
+}
+
+/* One step of the loop along a row, at `r`. */
+static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
+    if (w->domain.rrank == 1)
+        w->var[w->domain.rank] = "r";
+    else
+        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+    chunk(w, s);
+}
+
+/* The chunks of a round, of each lane its own where they are columns. */
+static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__takes_chunks(w, i, s)) continue;
+        bool columns = cg__has_lanes(w, i);
+        int n = columns || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT ? 1 : w->variant->vector;
+        ind__textf(&w->code, columns ? "%s a%u[%d][%d];\n" : "%s a%u[%d];\n", cg__state_type(w, i), i,
+                   columns ? w->lanes : w->steps * n, w->steps);
+    }
+}
+
+static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__takes_chunks(w, i, s)) continue;
+        if (cg__has_lanes(w, i)) {
+            cg__unroll(w);
+            ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j].add(a%u[j]);\n", w->lanes, i, i);
+        } else {
+            ind__textf(&w->code, "s%u.add(a%u);\n", i, i);
+        }
+    }
+}
+
+/* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
+   of those that are left over in the end, as short rows have no others. */
+static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
+                                const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
+    const char *type = cg__int(w);
+    int steps = cg__split_steps(w, s);
+    ind__textf(&w->code, "const %s step = %s, end = %s;\n%s next = %s;\n", type, step, extent, type, first);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (; next < end - %d * step; next += %d * step)", steps - 1, steps);
+    w->steps = steps;
+    cg__emit_round_arrays(w, s);
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", steps);
+    ind__textf(&w->code, "const %s r = next + k * step;\n", type);
+    cg__emit_split_step(w, s, chunk);
+    cg__end(w);
+    cg__emit_round_adds(w, s);
+    w->steps = 0;
+    cg__end(w);
+    if (steps == 1) return;
+    cg__unroll(w);
+    cg__begin(w, "for (int k = 0; k < %d; k++)", steps - 1);
+    ind__textf(&w->code, "const %s r = next + k * step;\n", type);
+    cg__begin(w, "if (r < end)");
+    cg__emit_split_step(w, s, chunk);
+    cg__end(w);
+    cg__end(w);
+}
+
+/* The states of the lanes, before the first element. */
+static void cg__emit_lanes(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
+        ind__textf(&w->code, "%s l%u[%d];\n", cg__state_spelling(w, i), i, w->lanes);
+        cg__unroll(w);
+        ind__textf(&w->code, "for (int j = 0; j < %d; j++) l%u[j] = {%s};\n", w->lanes, i,
+                   cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+    }
+}
+
+/* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
+static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
+    int64_t offset = 0, blocks = w->variant->num_counters;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_reduce(w, i)) continue;
+        const char *type = cg__state_spelling(w, i);
+        ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
+                   (long long)offset);
+        ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
+        offset += (blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+    }
+    w->variant->partial_bytes = offset;
+    cg__use(w, IND__CG_LAST_BLOCK);
+    ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
+               cg__expr_string(w, w->variant->splits));
+}
+
+/* Joins what the blocks have left: the threads of a group take turns, and have 4 loads under way if they have so many
+   turns; with fewer, to unroll the loop would only take NVRTC time (a seventh of that for the sum of 4096 columns). */
+static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
+    const bool several = ind_hint(w->variant->splits) >= 4 * groups;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i))
+            ind__textf(&w->code, "s%u = {%s};\n", i, cg__neutral(w, i, (ind_reduction)cg__inst(w, i)->reduction));
+    ind__textf(&w->code, "#pragma unroll %d\n", several ? 4 : 1);
+    cg__begin(w, "for (int i = %s; i < %s; i += %d)", group, cg__expr_string(w, w->variant->splits), groups);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i)) ind__textf(&w->code, "s%u.join(partial_%u[%s]);\n", i, i, at);
+    cg__end(w);
+}

@@ -1,0 +1,531 @@
+/* ---- rows that wait in shared memory */
+
+/* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
+static int cg__staged_words(const ind__writer *w, uint32_t load) {
+    int loads = 0;
+    for (uint32_t i = 1; i < load; i++) loads += cg__is_staged(w, i);
+    return loads * (w->variant->per_thread / w->variant->vector);
+}
+
+/* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
+static const char *cg__staged_part(ind__writer *w, const char *turn) {
+    const int words = cg__staged_words(w, w->body->num_inst);
+    return w->variant->stages == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
+}
+
+/* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
+static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
+    const int before = cg__staged_words(w, load), each = w->variant->threads * scale;
+    return before ? cg__string(w, "(%d + k) * %d", before, each) : cg__string(w, "k * %d", each);
+}
+
+/* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
+   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
+   instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
+   these). */
+static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
+    return cg__string(w, "staged[%s(int)threadIdx.x + %s]", cg__staged_part(w, turn), cg__staged_offset(w, load, 1));
+}
+
+static const char *cg__staged_element(ind__writer *w, uint32_t i) {
+    return cg__string(w, "reinterpret_cast<const %s &>(%s)", cg__types[cg__memory_dtype(w, i)].memory,
+                      cg__staged_place(w, i, "turn"));
+}
+
+/* The element that LOAD i reads of the row that w->var tells; that of the row at hand may be in registers. */
+static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
+    const char *at_hand = w->memory[i];
+    w->memory[i] = NULL;
+    const char *element = cg__element(w, i);
+    w->memory[i] = at_hand;
+    return element;
+}
+
+/* Is what LOAD i reads copied by a policy? */
+static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
+    return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
+}
+
+/* "own", the place of the first, ahead of such copies. */
+static void cg__declare_own_place(ind__writer *w, const char *turn) {
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
+    if (!any) return;
+    cg__use(w, IND__CG_CP_ASYNC_BY);
+    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
+}
+
+/* The copies of the vectors at hand, of the row that w->var tells. */
+static void cg__emit_copies(ind__writer *w, const char *turn) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i)) continue;
+        const char *from = cg__element_in_memory(w, i);
+        if (cg__copied_by_policy(w, i))
+            ind__textf(&w->code, "ind_cp_async16_by(own + %s, &%s, evict_last);\n", cg__staged_offset(w, i, 16), from);
+        else
+            ind__textf(&w->code, "ind_cp_async16(&%s, &%s, 16);\n", cg__staged_place(w, i, turn), from);
+    }
+}
+
+/* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
+   the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
+   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower; of 8, rows of one piece -3 to 2 %, of several
+   2 to 3 % faster). What it takes to find that row in more than one dimension, a thread has if its block is alone on a
+   multiprocessor. Not of rows that start anywhere, of which a vector more or less may be in the last round: started
+   behind them it came 2 % later than started ahead. */
+static bool cg__copies_beside(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->cluster <= (w->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    return w->domain.rank == 1 || v->blocks_per_sm == 1;
+}
+
+static void cg__name_rows(ind__writer *w, const char *name);
+
+static void cg__emit_copies_beside(ind__writer *w) {
+    const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
+    memcpy(var, w->var, sizeof var);
+    memcpy(linear_name, w->linear_name, sizeof linear_name);
+    cg__begin(w, "if (next < %s)", cg__expr_string(w, cg__p_numel(w)));
+    cg__name_rows(w, "next");
+    cg__emit_copies(w, "turn");
+    cg__end(w);
+    memcpy(w->var, var, sizeof var);
+    memcpy(w->linear_name, linear_name, sizeof linear_name);
+}
+
+/* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
+   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
+
+static void cg__declare_next_edges(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "%s next_e%u = 0;\n", cg__types[cg__memory_dtype(w, i)].memory, i);
+}
+
+static void cg__load_next_edges(ind__writer *w) {
+    cg__emit_edges(w);
+    cg__begin(w, "if (lane < edges)");
+    ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
+               cg__expr_string(w, cg__r_numel(w)));
+    w->var[w->domain.rank] = "r0";
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element_in_memory(w, i));
+    cg__end(w);
+}
+
+/* The next row becomes the row at hand. What all rows use is loaded where this one starts at another place between
+   boundaries than the one before. */
+static void cg__use_next_edges(ind__writer *w) {
+    cg__emit_edges(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i))
+            ind__textf(&w->code, "const %s e%u = next_e%u;\n", cg__types[cg__memory_dtype(w, i)].memory, i, i);
+    if (!w->variant->once) return;
+    cg__begin(w, "if (head != held_head)");
+    cg__start_loads(w, cg__is_common);
+    ind__textf(&w->code, "held_head = head;\n");
+    cg__end(w);
+}
+
+/* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
+   block takes an equal share of all, and those of its share that lie equally one after another. */
+static bool cg__orders_rows(const ind__writer *w) {
+    return w->variant->stays && w->variant->shifted && w->variant->once;
+}
+
+/* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
+   behind(row), the one at the place behind that of a row. */
+static void cg__emit_row_order(ind__writer *w) {
+    const int n = cg__boundary(w), cluster = w->variant->cluster;
+    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    ind__textf(&w->code, "const int share = blockIdx.x / %d, shares = gridDim.x / %d;\n", cluster, cluster);
+    ind__textf(&w->code, "const %s first = (long long)(%s) * share / shares, step = 1;\n", type, rows);
+    ind__textf(&w->code, "const %s end = (long long)(%s) * (share + 1) / shares;\n", type, rows);
+    ind__textf(&w->code, "const %s each = (%s) / %d, longer = (%s) %% %d * (each + 1);\n", type, rows, n, rows, n);
+    ind__textf(&w->code, "const %s start = first < longer ? first / (each + 1) + first %% (each + 1) * %d\n", type, n);
+    ind__textf(&w->code, "    : (%s) %% %d + (first - longer) / each + (first - longer) %% each * %d;\n", rows, n, n);
+    ind__textf(&w->code, "const auto behind = [&](%s row) { return row + %d < %s ? row + %d : row %% %d + 1; };\n",
+               type, n, rows, n, n);
+    ind__textf(&w->code, "%s to = start;\n", type);
+}
+
+/* Declares the P variables of the row whose number is `name`. */
+static void cg__name_rows(ind__writer *w, const char *name) {
+    if (w->domain.rank == 1)
+        w->var[0] = name;
+    else
+        cg__split_linear(w, name, 0, w->domain.rank);
+}
+
+/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
+static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
+    const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
+    memcpy(var, w->var, sizeof var);
+    memcpy(linear_name, w->linear_name, sizeof linear_name);
+    cg__use(w, IND__CG_CP_ASYNC);
+    cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
+    if (cg__orders_rows(w)) row = "to";
+    cg__name_rows(w, row);
+    if (w->variant->shifted) cg__load_next_edges(w);
+    cg__declare_own_place(w, turn);
+    int scopes = cg__emit_sweep_loops(w);
+    cg__emit_copies(w, turn);
+    while (scopes--) cg__end(w);
+    cg__end(w);
+    ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (cg__orders_rows(w)) ind__textf(&w->code, "to = behind(to);\n");
+    memcpy(w->var, var, sizeof var);
+    memcpy(w->linear_name, linear_name, sizeof linear_name);
+}
+
+/* Must a row move to registers when its turn comes, to make place for the next one? */
+static bool cg__leaves_place(const ind__writer *w) {
+    return w->variant->stays && w->variant->stages == 1;
+}
+
+/* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
+static int cg__num_joins(const ind__writer *w) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    int joins = 0, n = cg__sweeps(w, sweep);
+    for (int s = 0; s < n; s++) joins += cg__reduces_any(w, &sweep[s]);
+    return joins;
+}
+
+/* The states that no warp sends. */
+static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
+    const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
+    if (!cg__warps_meet(w) || !idle) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__exchanges(w, i, s)) continue;
+        const char *neutral = cg__neutral(w, i, cg__exchanged(w, i, s, &letter));
+        ind__textf(&w->code, "if (threadIdx.x < %d) cluster_%c%u[threadIdx.x %% 2][%d + threadIdx.x / 2] = {%s};\n",
+                   2 * idle, letter, i, warps, neutral);
+    }
+}
+
+/* Barriers for the joins, and the thread's place in the cluster. */
+static void cg__begin_cluster(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    const bool parted = cg__is_parted(w);
+    int joins = 0;
+    for (int s = cg__sweeps(w, sweep) - 1; s >= 0; s--) {
+        joins += cg__exchanges_any(w, &sweep[s]);
+        cg__emit_idle_states(w, &sweep[s]);
+    }
+    ind__textf(&w->code, "__shared__ unsigned long long barrier[%d]%s;\n", joins, parted ? "[2]" : "");
+    ind__textf(&w->code, "ind_cluster_begin(barrier%s, %d);\n", parted ? "[0]" : "", parted ? 2 * joins : joins);
+    ind__textf(&w->code, "const int block = blockIdx.x %% %d, lane = block * %d + threadIdx.x;\n", v->cluster,
+               v->threads);
+    cg__emit_piece(w);
+}
+
+/* What all rows use, of narrow types. */
+static void cg__emit_keeps(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
+        cg__use(w, IND__CG_KEEP);
+        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+    }
+}
+
+/* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
+static void cg__emit_first_common(ind__writer *w) {
+    if (!w->variant->once) return;
+    if (!w->variant->shifted) {
+        cg__emit_loads(w, cg__is_common);
+        return;
+    }
+    cg__declare_loads(w, cg__is_common);
+    ind__textf(&w->code, "int held_head = -1;\n");
+}
+
+/* Opens the loop over the rows, up to where the copies of the next one have been started. */
+static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
+    const ind__variant *v = w->variant;
+    const bool orders = cg__orders_rows(w);
+    const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
+    if (orders)
+        cg__begin(w, "for (%s place = first, %s = start, turn = 0; place < end; place++, %s = behind(%s), turn++)",
+                  type, name, name, name);
+    else
+        cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
+    if (v->shifted) cg__name_rows(w, name);
+    if (v->shifted) cg__use_next_edges(w);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
+    if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
+    ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
+    if (!beside && v->stays) cg__emit_stage(w, "next", "(turn + 1)");
+}
+
+static void cg__end_turn(ind__writer *w) {
+    if (!w->variant->stays) cg__emit_stage(w, "next", "0");
+    cg__end(w);
+}
+
+/* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
+   registers leaves its place to the next one; else that one takes the place of the row before, or if there is but one
+   place, follows when this row is done. (A row of its own, for most blocks. But as there is a loop, what all rows use
+   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) Shared memory lies to
+   lines as global memory does: where it began 16 bytes behind one, behind other variables, twice as many sectors were
+   read from the L2 as rows have (ncu; rms_norm of 131072, 200000, 262144 bf16 88, 86, 89 % of a copy, and 92, 93, 95;
+   of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
+static void cg__begin_staged_rows(ind__writer *w, const char *name) {
+    const ind__variant *v = w->variant;
+    const char *type = cg__int(w);
+    ind__textf(&w->code, "extern __shared__ __align__(%d) uint4 staged[];\n", IND__CG_LINE_BYTES);
+    if (cg__has_cluster(w)) {
+        cg__begin_cluster(w);
+    } else {
+        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        cg__emit_piece(w);
+    }
+    if (cg__orders_rows(w))
+        cg__emit_row_order(w);
+    else
+        ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
+                   v->cluster);
+    const bool beside = cg__copies_beside(w);
+    if (v->shifted) cg__declare_next_edges(w);
+    cg__emit_stage(w, "first", "0");
+    if (beside) cg__emit_stage(w, "(first + step)", "1");
+    cg__emit_first_common(w);
+    if (cg__has_cluster(w)) ind__textf(&w->code, "ind_cluster_begun();\n");
+    cg__begin_turn(w, name, beside);
+    if (v->once) cg__emit_keeps(w);
+}
+
+/* Other things that several sweeps need are kept as values. */
+static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
+    return w->kept[i] && !cg__is_row_load(w, i);
+}
+
+static void cg__emit_kept_arrays(ind__writer *w) {
+    const int edges = cg__edge_rounds(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__keeps_value(w, i))
+            ind__textf(&w->code, "%s k%u[%d];\n", cg__types[cg__inst(w, i)->dtype].value, i,
+                       w->variant->per_thread + (edges ? (edges - 1) * w->variant->vector + 1 : 0));
+}
+
+static const char *cg__kept_place(ind__writer *w) {
+    return w->variant->vector > 1 ? cg__string(w, "k * %d + j", w->variant->vector) : "k";
+}
+
+static void cg__keep_values(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
+            ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__kept_place(w), i);
+}
+
+/* From now on the kept values that this sweep read are found in their arrays. */
+static void cg__use_kept_values(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
+            w->value[i] = cg__string(w, "k%u[%s]", i, cg__kept_place(w));
+}
+
+/* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
+static void cg__forget_chunk_vectors(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
+}
+
+/* What is needed of memory beside what others leave, ahead of the wait for that. */
+static void cg__emit_beside_handed(ind__writer *w, int stage) {
+    uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, w->body->num_inst);
+    if (!needed) {
+        cg__fail(w);
+        return;
+    }
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && cg__handed(w, i) < 0) cg__need(w, i);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, stage);
+    memcpy(w->needed, needed, w->body->num_inst);
+}
+
+/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
+   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
+   the same. Returns the piece of the prelude for it, 0: it is something else. */
+static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    char letter;
+    if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
+    const uint32_t load = cg__inst(w, i)->arg[0];
+    if (cg__step(w, i, s, &letter) != IND_REDUCE_MAX || cg__inst(w, load)->op != IND_LOOP_LOAD) return 0;
+    if (!cg__is_row_load(w, load) || strcmp(cg__state_type(w, i), "float") != 0) return 0;
+    const ind_dtype memory = cg__memory_dtype(w, load);
+    return memory == IND_BF16 ? IND__CG_MAX_BF16 : memory == IND_F16 ? IND__CG_MAX_F16 : 0;
+}
+
+static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const int piece = cg__joins_halves(w, i, s);
+        if (!piece) continue;
+        const char *vector = cg__vector_of(w, cg__inst(w, i)->arg[0]);
+        if (!vector) {
+            cg__fail(w);
+            return;
+        }
+        cg__use(w, piece);
+        ind__textf(&w->code, "ind_join_%s(s%u, %s);\n", piece == IND__CG_MAX_BF16 ? "bf16" : "f16", i, vector);
+    }
+}
+
+/* Does the sweep do nothing but that? */
+static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
+        if (cg__keeps_value(w, i) && w->needed[i]) return false;
+        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+    }
+    return true;
+}
+
+/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        char letter;
+        if (!cg__reduces_in(w, i, s) || (s->halves && cg__joins_halves(w, i, s))) continue;
+        ind_reduction r = cg__step(w, i, s, &letter);
+        if (cg__takes_chunks(w, i, s)) {
+            ind__textf(&w->code, "a%u%s = ", i, cg__chunk_place(w, i));
+            cg__value(w, inst->arg[0]);
+            ind__textf(&w->code, ";\n");
+            continue;
+        }
+        if (cg__has_lanes(w, i))
+            ind__textf(&w->code, "l%u[j].join({", i);
+        else
+            ind__textf(&w->code, "%c%u.join({", letter, i);
+        if (cg__wraps(w, i)) ind__textf(&w->code, "(%s)", cg__state_type(w, i));
+        if (s->second)
+            cg__emit_second_term(w, i);
+        else
+            cg__value(w, inst->arg[0]);
+        if (r == IND_REDUCE_ANY) ind__textf(&w->code, " != 0");
+        if (r == IND_REDUCE_ARGMAX) ind__textf(&w->code, ", (long long)(%s)", position);
+        if (r == IND_REDUCE_DOT) {
+            ind__textf(&w->code, " * ");
+            cg__value(w, inst->arg[1]);
+        }
+        ind__textf(&w->code, "});\n");
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "count%u.join({1});\n", i);
+    }
+}
+
+/* The elements of a vector, one after another. */
+static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
+    const int v = cg__num_vars(w) - 1;
+    const char *base = w->var[v];
+    cg__sweep rest = *s;
+    rest.halves = true;
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", w->variant->vector);
+    w->var[v] = cg__string(w, "(%s + j)", base);
+    cg__emit(w, IND__CG_ALL_VARS, stage);
+    cg__keep_values(w);
+    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__end(w);
+    w->var[v] = base;
+}
+
+/* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
+static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
+    int v = cg__num_vars(w) - 1, n = w->variant->vector;
+    bool one_r = w->domain.rrank == 1;
+    const char *base = w->var[v];
+    int stage = s->stage + s->second; /* the terms of a softmax need its maximum */
+    cg__emit_chunk_arrays(w, s);
+    if (n == 1) {
+        if (w->handover && w->handover->takes) cg__emit_beside_handed(w, stage);
+        cg__emit(w, IND__CG_ALL_VARS, stage);
+        cg__keep_values(w);
+        cg__emit_accumulate(w, s, one_r ? base : "r");
+        cg__emit_chunk_adds(w, s);
+        return;
+    }
+    cg__emit(w, ~(1u << v), stage);
+    cg__vector_loads(w, v);
+    cg__vector_sinks(w);
+    cg__emit_halves(w, s);
+    if (!cg__only_halves(w, s)) cg__emit_elements(w, s, stage);
+    cg__emit_chunk_adds(w, s);
+    cg__vector_stores(w);
+    cg__forget_chunk_vectors(w);
+}
+
+/* Edges of what is read from shared memory, if it is not in registers anyway, are where cg__use_next_edges put them. */
+static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_staged(w, i) && !cg__loads_ahead(w, i)) w->memory[i] = at_edge ? cg__string(w, "e%u", i) : NULL;
+}
+
+/* The same for an edge: one element. */
+static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
+    const int n = w->variant->vector;
+    int scopes = cg__begin_edge(w);
+    cg__set_staged_edges(w, true);
+    if (!cg__in_registers(w)) w->variant->vector = 1;
+    cg__emit_chunk_arrays(w, s);
+    cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
+    cg__keep_values(w);
+    cg__emit_accumulate(w, s, "r0");
+    cg__emit_chunk_adds(w, s);
+    w->variant->vector = n;
+    cg__set_staged_edges(w, false);
+    while (scopes--) cg__end(w);
+}
+
+static void cg__need_all(ind__writer *w) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        if (cg__is_root(w, i)) cg__need(w, i);
+        if (inst->op == IND_LOOP_REDUCE && inst->arg[0]) cg__need(w, inst->arg[0]);
+        if (inst->op == IND_LOOP_REDUCE && inst->arg[1]) cg__need(w, inst->arg[1]);
+    }
+    cg__close_needed(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
+}
+
+/* "// Sweep: s2 = maximum, s5 = any." */
+static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
+    const char *before = "// Sweep: ";
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        char letter;
+        if (!cg__reduces_in(w, i, s)) continue;
+        ind_reduction r = cg__step(w, i, s, &letter);
+        bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
+        const char *what = !steps                 ? ind__reduction_name(r)
+                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the warp's mean"
+                                                               : "sum, for the warp's mean")
+                           : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
+                                                  : (welford ? "sum, for the mean" : "max");
+        ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
+        before = ", ";
+    }
+    ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
+}
+
+/* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
+   they need nothing of that. */
+static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
+    bool loads = false, others = false;
+    cg__need_all(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        others |= w->needed[i] && !w->known[i] && !w->value[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
+                  !(w->varies[i] & ~cg__p_mask(w)) && w->stage[i] <= s->stage;
+    cg__need_sweep(w, s);
+    for (uint32_t i = 1; i < w->body->num_inst && others; i++) {
+        if (!cg__starts_here(w, i)) continue;
+        if (ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+        loads = true;
+    }
+    return loads;
+}

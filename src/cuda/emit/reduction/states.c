@@ -1,0 +1,214 @@
+/* ---- states */
+
+/* How each reduction is spelled in the text: its state's type, and the results as %u = number of the REDUCE. */
+static const struct {
+    int piece;
+    const char *state, *result[2];
+} cg__states[IND_NUM_REDUCTIONS] = {
+    [IND_REDUCE_SUM] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
+    [IND_REDUCE_PROD] = {IND__CG_PROD, "ind_prod", {"s%u.value", NULL}},
+    [IND_REDUCE_MAX] = {IND__CG_MAX, "ind_maximum", {"s%u.value", NULL}},
+    [IND_REDUCE_MIN] = {IND__CG_MIN, "ind_minimum", {"s%u.value", NULL}},
+    [IND_REDUCE_ANY] = {IND__CG_ANY, "ind_any", {"s%u.value", NULL}},
+    [IND_REDUCE_ARGMAX] = {IND__CG_ARGMAX, "ind_argmax", {"s%u.at", NULL}},
+    [IND_REDUCE_WELFORD] = {IND__CG_WELFORD, "ind_welford", {"s%u.mean", "s%u.m2"}},
+    [IND_REDUCE_ONLINE_SOFTMAX] = {IND__CG_SOFTMAX, "ind_softmax", {"s%u.max", "s%u.sum"}},
+    [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
+};
+
+/* The reduction that sweep s really computes for REDUCE i, and the letter of its state's name. */
+static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    *letter = s->second ? 'd' : 's';
+    if (!cg__in_registers(w)) return r;
+    if (r == IND_REDUCE_WELFORD) return IND_REDUCE_SUM;
+    if (r == IND_REDUCE_ONLINE_SOFTMAX) return s->second ? IND_REDUCE_SUM : IND_REDUCE_MAX;
+    return r;
+}
+
+/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+static bool cg__wraps(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
+    return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
+}
+
+/* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
+static const char *cg__state_type(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
+    ind_dtype t = (ind_dtype)(operand ? cg__inst(w, inst->arg[0])->dtype : inst->dtype);
+    if (cg__wraps(w, i)) return ind_dtype_bytes(t) < 8 ? "unsigned" : "unsigned long long";
+    if (inst->reduction == IND_REDUCE_ANY || (!ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4)) return "int";
+    return cg__types[t].value;
+}
+
+/* The value that changes nothing, of MAX and MIN: the far end of the type. */
+static const char *cg__far_end(const ind__writer *w, uint32_t i, bool lowest) {
+    switch (cg__inst(w, i)->dtype) {
+    case IND_BOOL: return lowest ? "0" : "1";
+    case IND_U8: return lowest ? "0" : "255";
+    case IND_I8: return lowest ? "-128" : "127";
+    case IND_I16: return lowest ? "-32768" : "32767";
+    case IND_I32: return lowest ? "-2147483647 - 1" : "2147483647";
+    case IND_I64: return lowest ? "-9223372036854775807LL - 1" : "9223372036854775807LL";
+    default: return lowest ? "__uint_as_float(0xff800000u)" : "__uint_as_float(0x7f800000u)";
+    }
+}
+
+static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
+    switch (r) {
+    case IND_REDUCE_PROD: return "1";
+    case IND_REDUCE_MAX: return cg__far_end(w, i, true);
+    case IND_REDUCE_MIN: return cg__far_end(w, i, false);
+    case IND_REDUCE_ARGMAX: return "0, -1";
+    case IND_REDUCE_WELFORD: return "0, 0, 0";
+    case IND_REDUCE_ONLINE_SOFTMAX: return "__uint_as_float(0xff800000u), 0";
+    default: return "0";
+    }
+}
+
+/* "ind_sum<float>": the state of REDUCE i, or of what joins columns. */
+static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    cg__use(w, cg__states[r].piece);
+    return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
+}
+
+/* sizeof of that. */
+static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    const char *type = cg__state_type(w, i);
+    int bytes = strstr(type, "long") || strstr(type, "double") ? 8 : 4;
+    return r == IND_REDUCE_ARGMAX           ? 16
+           : r == IND_REDUCE_WELFORD        ? 3 * bytes
+           : r == IND_REDUCE_ONLINE_SOFTMAX ? 2 * bytes
+                                            : bytes;
+}
+
+/* Do the blocks of a cluster share a row? */
+static bool cg__has_cluster(const ind__writer *w) {
+    return w->variant->cluster > 1;
+}
+
+static int cg__row_threads(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    bool several = v->strategy == IND_STRATEGY_ROW_WARP || cg__scans_rows(w);
+    if (v->strategy == IND_STRATEGY_ROW_STAGED || cg__has_cluster(w)) return v->threads * v->cluster;
+    return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
+}
+
+/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
+   join, not again before the next one. */
+static bool cg__is_parted(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
+}
+
+#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
+
+/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
+   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
+   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
+   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
+   along a row meet once a sweep, which is rare. */
+static bool cg__warps_meet(const ind__writer *w) {
+    return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
+}
+
+/* Lanes of a warp that join the states of warps that meet, and states of all of those lanes: behind those of the warps
+   are some that change nothing. */
+static int cg__meeting_lanes(const ind__writer *w) {
+    const int warps = cg__row_threads(w) / 32;
+    return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
+}
+
+static int cg__meeting_states(const ind__writer *w) {
+    const int lanes = cg__meeting_lanes(w);
+    return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
+}
+
+/* Do warps that meet exchange a mean and the squares of deviations from it in one state? Each of them has its own mean,
+   and deviations from that (Chan et al. 1979), so that they wait for one another once (layer_norm of 98317 bf16 on an
+   H200: 83 and 86 % of a copy, of 200003 f16 77 and 80; others vary by 1 %). */
+static bool cg__meets_once(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
+}
+
+/* Does a state of REDUCE i go from warp to warp behind this sweep? */
+static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
+}
+
+/* What that is the state of, and the letter of its name. */
+static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
+    const ind_reduction r = cg__step(w, i, s, letter);
+    if (!cg__meets_once(w, i)) return r;
+    *letter = 'w';
+    return IND_REDUCE_WELFORD;
+}
+
+static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        char letter;
+        if (!cg__reduces_in(w, i, s)) continue;
+        ind_reduction r = cg__step(w, i, s, &letter);
+        cg__use(w, cg__states[r].piece);
+        ind__textf(&w->code, "%s<%s> %c%u = {%s};\n", cg__states[r].state, cg__state_type(w, i), letter, i,
+                   cg__neutral(w, i, r));
+        if (cg__meets_once(w, i) && !s->second) ind__textf(&w->code, "ind_sum<int> count%u = {0};\n", i);
+    }
+}
+
+/* Reductions that take a whole chunk of elements at once, gathered in an array a<number>: neighbours, or what a thread
+   reads in a round of steps (ind__writer.steps). */
+static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
+    return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
+}
+
+/* Are its states in an array, one for each neighbour: for each column, or of a row as chains of additions are shorter,
+   and more accurate, then? */
+static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
+    ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
+    return w->lanes > 1 &&
+           (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
+}
+
+/* The place of an element in a<number>: "[j]". */
+static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
+    int n = w->variant->vector;
+    if (!w->steps) return n > 1 ? "[j]" : "[0]";
+    if (cg__has_lanes(w, i)) return "[j][k]";
+    return n > 1 ? cg__string(w, "[k * %d + j]", n) : "[k]";
+}
+
+static void cg__emit_chunk_arrays(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+        if (cg__takes_chunks(w, i, s))
+            ind__textf(&w->code, "%s a%u[%d];\n", cg__state_type(w, i), i, w->variant->vector);
+}
+
+static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
+    for (uint32_t i = 1; i < w->body->num_inst && !w->steps; i++)
+        if (cg__takes_chunks(w, i, s))
+            ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
+}
+
+/* What an element adds to the sum of sweep B. */
+static void cg__emit_second_term(ind__writer *w, uint32_t i) {
+    uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
+    if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
+        const char *mean = cg__meets_once(w, i) ? "near" : "mean";
+        ind__textf(&w->code, "(");
+        cg__value(w, x);
+        ind__textf(&w->code, " - %s%u) * (", mean, i);
+        cg__value(w, x);
+        ind__textf(&w->code, " - %s%u)", mean, i);
+    } else if (term) {
+        cg__value(w, term);
+    } else {
+        cg__use(w, IND__CG_EXP_BELOW);
+        ind__textf(&w->code, "ind_exp_below(");
+        cg__value(w, x);
+        ind__textf(&w->code, ", ind_exp_base(s%u.value))", i);
+    }
+}

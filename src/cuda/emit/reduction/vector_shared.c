@@ -1,0 +1,132 @@
+/* ---- what all neighbours in a vector share, as a channel's weight: behind the joins of a row there is nothing to do
+   while it is on its way, so that it is loaded ahead of them (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+
+static int cg__spare_registers(const ind__writer *w);
+
+static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
+           !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Is there a register for each of them in every round? */
+static bool cg__shared_come_ahead(const ind__writer *w) {
+    int num = 0;
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) num += cg__is_shared_load(w, i);
+    return num && num * (w->variant->per_thread / w->variant->vector) <= cg__spare_registers(w);
+}
+
+static void cg__emit_shared_loads(ind__writer *w) {
+    if (!cg__shared_come_ahead(w)) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_shared_load(w, i))
+            ind__textf(&w->code, "%s b%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, i,
+                       w->variant->per_thread / w->variant->vector);
+    int scopes = cg__emit_sweep_loops(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_shared_load(w, i)) continue;
+        ind__textf(&w->code, "b%u[k] = %s;\n", i, cg__element(w, i));
+        w->memory[i] = cg__string(w, "b%u[k]", i);
+    }
+    while (scopes--) cg__end(w);
+}
+
+/* Is what all rows use read where it is used, of a row in shared memory? ptxas would start all of that at once, in
+   registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
+   three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
+static bool cg__reads_apart(const ind__writer *w) {
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
+}
+
+/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
+   index nothing uses is done ahead all the same: no result asks for it. */
+static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
+    const bool row = !((w->varies[user] | w->varies[used]) & ~cg__p_mask(w)), there = w->known[used] || w->value[used];
+    if (!row || there || cg__is_root(w, user)) return;
+    if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
+}
+
+/* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
+   from memory, but does not wait for it: what that index finds is read when the results are (cross entropy of 160001
+   f32: 84 and 98 % of a copy, H200); but for what the sweep itself uses. */
+static void cg__need_ahead(ind__writer *w) {
+    cg__need_all(w);
+    if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed);
+    cg__close_needed(w);
+}
+
+/* A row of narrow elements that stays in registers is converted again in each sweep: as f32 it takes twice as many
+   (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
+static void cg__emit_row_keeps(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->stays || v->held < 2) return;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
+        cg__use(w, IND__CG_KEEP);
+        ind__textf(&w->code, "ind_keep(x%u);\n", i);
+    }
+}
+
+static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
+    const bool first = cg__loads_come_first(w, s);
+    if (s->stage || s->second) cg__emit_row_keeps(w);
+    cg__emit_shared_loads(w);
+    cg__need_sweep(w, s);
+    if (first) cg__emit_loads(w, cg__starts_here);
+    cg__need_ahead(w);
+    cg__emit(w, cg__p_mask(w), s->stage);
+    cg__emit_sweep_comment(w, s);
+    cg__need_sweep(w, s);
+    if (!first) cg__emit_loads(w, cg__starts_here);
+    cg__emit_states(w, s);
+    const bool beside = s->stores && cg__copies_beside(w);
+    if (beside) cg__declare_own_place(w, "turn");
+    int scopes = cg__emit_sweep_loops(w);
+    cg__emit_chunk(w, s);
+    if (beside) cg__emit_copies_beside(w);
+    const bool apart = s->stores && cg__reads_apart(w);
+    if (apart && scopes == 1) ind__textf(&w->code, "__syncwarp();\n");
+    while (scopes--) {
+        cg__end(w);
+        if ((scopes == 1 && apart) || (scopes == 2 && cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
+    }
+    if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
+    if (w->variant->shifted) cg__emit_edge(w, s);
+    cg__use_kept_values(w);
+    cg__emit_join(w, s);
+    cg__emit_results(w, s);
+}
+
+/* Does the instruction store where the kernel also reads? */
+static bool cg__stores_over(const ind__writer *w, uint32_t i) {
+    for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
+        if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
+    return false;
+}
+
+/* What is stored once per row is written by its first thread, after all sweeps, and what they have found is checked;
+   where others may read it still, once all are there. */
+static void cg__emit_row_stores(ind__writer *w) {
+    bool any = false, over = false;
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
+        if (!cg__is_root(w, i) || w->known[i] || (w->varies[i] & cg__r_mask(w))) continue;
+        cg__need(w, i);
+        any = true;
+        over = over || (store && cg__stores_over(w, i));
+    }
+    if (!any) return;
+    cg__close_needed(w);
+    bool column = w->variant->strategy == IND_STRATEGY_COLUMN;
+    bool alone = column ? !cg__shares_states(w) : cg__row_threads(w) == 1;
+    if (over && !alone) ind__textf(&w->code, cg__row_threads(w) > 32 ? "__syncthreads();\n" : "__syncwarp();\n");
+    if (!alone) cg__begin(w, "%s", column ? "if (live && y == 0)" : "if (lane == 0)");
+    cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
+    if (!alone) cg__end(w);
+}

@@ -1,0 +1,669 @@
+/* ------------------------------------------------------------------------------------------------- >>values */
+
+static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
+    return &w->body->inst[i];
+}
+
+/* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
+static ind_expr cg__index_of(const ind__writer *w, uint32_t i) {
+    return w->domain.index[cg__inst(w, i)->index];
+}
+
+static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
+    return w->schedule->program->buffer[cg__inst(w, i)->source].dtype;
+}
+
+/* Does the f32 that text, with the double v in it, is read as differ from (float)v? Decimal to double to float rounds
+   twice, which matters next to the middle between two floats. */
+static bool cg__double_rounding(double v) {
+    float f = (float)v;
+    float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
+    double middle = ((double)f + (double)next) / 2;
+    return v != (double)f && fabs(v - middle) <= fabs(v) * 1e-15;
+}
+
+static void cg__float_literal(ind__writer *w, double v, bool single) {
+    if (single && !isnan(v)) v = cg__double_rounding(v) || isinf((float)v) ? (double)(float)v : v;
+    if (isnan(v) || isinf(v)) {
+        const char *bits = isnan(v) ? "7fc00000" : v > 0 ? "7f800000" : "ff800000";
+        ind__textf(&w->code, "%s__uint_as_float(0x%su)", single ? "" : "(double)", bits);
+        return;
+    }
+    ind__text t = {.context = w->context, .mid_line = true};
+    ind__text_double(&t, v);
+    bool plain = t.data && !strpbrk(t.data, ".eE");
+    if (!t.data)
+        cg__fail(w);
+    else
+        ind__textf(&w->code, v < 0 || signbit(v) ? "(%s%s%s)" : "%s%s%s", t.data, plain ? ".0" : "", single ? "f" : "");
+    ind__text_free(&t);
+}
+
+static void cg__literal(ind__writer *w, const ind__inst *inst) {
+    int64_t i = inst->imm.i;
+    if (ind_dtype_is_float((ind_dtype)inst->dtype))
+        cg__float_literal(w, inst->imm.f, inst->dtype != IND_F64);
+    else if (inst->dtype == IND_BOOL)
+        ind__textf(&w->code, i ? "true" : "false");
+    else if (i == INT64_MIN)
+        ind__textf(&w->code, "(-9223372036854775807LL - 1)");
+    else if (inst->dtype == IND_I32 && i == INT32_MIN)
+        ind__textf(&w->code, "(-2147483647 - 1)");
+    else
+        ind__textf(&w->code, i < 0 ? "(%lld%s)" : "%lld%s", (long long)i, inst->dtype == IND_I64 ? "LL" : "");
+}
+
+/* The value of instruction i as an operand. */
+static void cg__value(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (w->value[i])
+        ind__textf(&w->code, "%s", w->value[i]);
+    else if (inst->op == IND_LOOP_CONSTANT)
+        cg__literal(w, inst);
+    else
+        ind__textf(&w->code, "v%u", i);
+}
+
+/* The types that exist in memory only: piece of the prelude, rounding op, conversions to and from a value. */
+typedef struct cg__narrow_type {
+    int piece;
+    ind_loop_op rounding;
+    const char *load, *store;
+} cg__narrow_type;
+
+static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
+    static const cg__narrow_type rows[IND_NUM_DTYPES] = {
+        [IND_F16] = {IND__CG_F16, IND_LOOP_ROUND_F16, "ind_f16_to_f32(", "ind_f32_to_f16("},
+        [IND_BF16] = {IND__CG_BF16, IND_LOOP_ROUND_BF16, "ind_bf16_to_f32(", "ind_f32_to_bf16("},
+        [IND_F8E4M3FN] = {IND__CG_F8E4M3FN, IND_LOOP_ROUND_F8E4M3FN, "ind_f8e4m3fn_to_f32(", "ind_f32_to_f8e4m3fn("},
+        [IND_F8E5M2] = {IND__CG_F8E5M2, IND_LOOP_ROUND_F8E5M2, "ind_f8e5m2_to_f32(", "ind_f32_to_f8e5m2("},
+    };
+    return rows[memory].load ? &rows[memory] : NULL;
+}
+
+/* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
+static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
+    if (narrow) cg__use(w, narrow->piece);
+    const char *before = narrow ? narrow->load : memory == IND_BOOL ? "(0 != " : "";
+    ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
+}
+
+/* What the first part of a FINISH leaves to the second: elements of these buffers, one of each row. */
+#define IND__CG_MAX_HANDED 4
+typedef struct cg__handover {
+    uint32_t buffer[IND__CG_MAX_HANDED];
+    uint32_t num;
+    ind_expr rows;
+    int threads; /* that take them: all of a block, or a warp */
+    int looks;   /* rows that each of them looks for before it waits for one */
+    bool takes;  /* the second part is being written */
+} cg__handover;
+
+/* Number of the buffer among those that are handed over; -1: it is not. */
+static int cg__handed(const ind__writer *w, uint32_t i) {
+    const cg__handover *h = w->handover;
+    for (uint32_t k = 0; h && k < h->num; k++)
+        if (h->buffer[k] == cg__inst(w, i)->source) return (int)k;
+    return -1;
+}
+
+/* "lookback, 0, r0, n0": where an element that is handed over is left. */
+static const char *cg__left(ind__writer *w, uint32_t i) {
+    return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
+                      cg__expr_string(w, w->handover->rows));
+}
+
+/* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
+static const char *cg__take(ind__writer *w, uint32_t i) {
+    return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i, cg__left(w, i));
+}
+
+/* buffer[index] of a LOAD or STORE, or what `memory` says instead. */
+static const char *cg__element(ind__writer *w, uint32_t i) {
+    if (w->memory[i]) return w->memory[i];
+    if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__handed(w, i) >= 0) return cg__take(w, i);
+    const char *index = cg__expr_string(w, cg__index_of(w, i));
+    size_t n = strlen(index) + 24;
+    char *s = (char *)ind__arena_alloc(&w->scratch, n);
+    if (!s) {
+        cg__fail(w);
+        return "";
+    }
+    snprintf(s, n, "%s[%s]", cg__buffer(w, cg__inst(w, i)->source), index);
+    return s;
+}
+
+/* "const float v12 = in0[i0]": the instruction's result is named and typed; the caller ends the line. */
+static void cg__declare(ind__writer *w, uint32_t i) {
+    ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
+}
+
+/* The name of the vector whose element j LOAD i is; NULL: it is something else. */
+static const char *cg__vector_of(ind__writer *w, uint32_t i) {
+    const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
+    return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
+}
+
+/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not
+   two (layer_norm of 65536: 17 percent fewer instructions). */
+static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
+    return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
+}
+
+static ind_expr cg__r_numel(const ind__writer *w);
+static uint32_t cg__r_mask(const ind__writer *w);
+
+/* Is the LOAD the same for a whole row, there for its elements alone, and of a buffer that may be as empty as the row?
+   Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
+static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
+    int64_t least = 1, elements = 1;
+    if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
+    ind__known_bounds(cg__r_numel(w), &least, NULL);
+    if (least > 0) return false;
+    const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
+    ind__known_bounds(numel, &elements, NULL);
+    return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
+}
+
+/* "v1 ? ": under its mask, and only where there is something to load. A vector whose mask does not hold is 0. */
+static bool cg__load_condition(ind__writer *w, uint32_t i) {
+    const uint32_t mask = w->memory[i] ? 0 : cg__inst(w, i)->arg[0];
+    const bool maybe = cg__may_be_outside(w, i);
+    if (maybe) ind__textf(&w->code, "%s != 0%s", cg__expr_string(w, cg__r_numel(w)), mask ? " && " : "");
+    if (mask) cg__value(w, mask);
+    if (maybe || mask) ind__textf(&w->code, " ? ");
+    return maybe || mask;
+}
+
+static void cg__load(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const char *vector = cg__vector_of_bf16(w, i);
+    cg__declare(w, i);
+    const bool condition = cg__load_condition(w, i);
+    if (vector) {
+        cg__use(w, IND__CG_BF16_AT);
+        ind__textf(&w->code, "ind_bf16_at(%s, j)", vector);
+    } else {
+        cg__from_memory(w, cg__memory_dtype(w, i), cg__element(w, i));
+    }
+    ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
+}
+
+/* The value that a STORE writes: what it is given, before a rounding to the type in memory, as rounding twice is
+   rounding once. */
+static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
+    uint32_t x = cg__inst(w, store)->arg[0];
+    if (cg__inst(w, store)->reduction) return x;
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, store));
+    bool rounds = narrow && cg__inst(w, x)->op == narrow->rounding && !w->value[x];
+    return rounds ? cg__inst(w, x)->arg[0] : x;
+}
+
+/* The text before a value that joins `old`; it ends in "(" (of a function) where a ")" must follow. */
+static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
+    const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
+    if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
+    if (!sum && !prod) {
+        cg__use(w, IND__CG_MAXMIN);
+        const char *of = ind_dtype_is_float(type) ? "" : cg__string(w, "<%s>", cg__types[type].value);
+        return cg__string(w, "%s%s(old, ", max ? "ind_max" : "ind_min", of);
+    }
+    if (ind_dtype_is_float(type)) return sum ? "old + " : "old * ";
+    return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
+}
+
+/* The sum of these types has an instruction of its own. */
+static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
+    return store->reduction == IND_REDUCE_SUM &&
+           (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
+}
+
+/* Sums in memory with instructions for one element and for up to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70
+   on, bf16 from sm_90, several elements from sm_90): the prelude's function and from which architecture on it is there.
+   A value that is not of the narrow type would be rounded to it before the sum is, once more than need be. */
+typedef struct cg__adder_row {
+    ind_dtype type;
+    int piece, scalar_from, vector_from;
+    const char *name;
+} cg__adder_row;
+
+static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memory) {
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
+    const ind_loop_op op = (ind_loop_op)cg__inst(w, value)->op;
+    return !narrow || op == narrow->rounding || (op == IND_LOOP_LOAD && cg__memory_dtype(w, value) == memory);
+}
+
+static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
+    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* one: atomicAdd */
+                                         {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
+                                         {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
+    if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
+    if (!cg__is_of_type(w, cg__inst(w, i)->arg[0], cg__memory_dtype(w, i))) return NULL;
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        if (rows[k].type != cg__memory_dtype(w, i)) continue;
+        bool there = w->target->sm >= (elements > 1 ? rows[k].vector_from : rows[k].scalar_from);
+        return there ? &rows[k] : NULL;
+    }
+    return NULL;
+}
+
+/* "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));" */
+static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    cg__use(w, narrow->piece);
+    cg__use(w, adder->piece);
+    ind__textf(&w->code, "%s(&%s, %s", adder->name, cg__element(w, i), narrow->store);
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, "));\n");
+}
+
+/* "ind_atomic(&out0[i], [&](T element) { return element joined with the value; });" */
+static void cg__atomic(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const ind_dtype memory = cg__memory_dtype(w, i), type = (ind_dtype)inst->dtype;
+    const cg__adder_row *adder = cg__adder(w, i, 1);
+    if (adder) {
+        cg__add_narrow(w, i, adder);
+        return;
+    }
+    const char *element = cg__element(w, i);
+    if (cg__adds_natively(inst, memory)) {
+        const char *word = memory == IND_I64 ? "unsigned long long" : NULL;
+        ind__textf(&w->code, word ? "atomicAdd((%s *)&%s, (%s)" : "atomicAdd(%s&%s, %s", word ? word : "", element,
+                   word ? word : "");
+        cg__value(w, inst->arg[0]);
+        ind__textf(&w->code, ");\n");
+        return;
+    }
+    const bool least = inst->reduction == IND_REDUCE_MIN;
+    if (memory == IND_I32 && type == IND_I32 && (least || inst->reduction == IND_REDUCE_MAX)) {
+        ind__textf(&w->code, "atomic%s(&%s, ", least ? "Min" : "Max", element);
+        cg__value(w, inst->arg[0]);
+        ind__textf(&w->code, ");\n");
+        return;
+    }
+    const char *how = cg__combination(w, (ind_reduction)inst->reduction, type);
+    cg__use(w, IND__CG_ATOMIC);
+    ind__textf(&w->code, "ind_atomic(&%s, [=](%s element) {\n", element, cg__types[memory].memory);
+    ind__textf(&w->code, "    const %s old = ", cg__types[type].value);
+    cg__from_memory(w, memory, "element");
+    ind__textf(&w->code, ";\n    return (%s)%s(%s", cg__types[memory].memory,
+               memory == IND_F16    ? "ind_f32_to_f16"
+               : memory == IND_BF16 ? "ind_f32_to_bf16"
+                                    : "",
+               how);
+    cg__value(w, inst->arg[0]);
+    ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
+}
+
+/* Is what store i writes the very element that load x has at hand? */
+static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
+    const ind__inst *load = cg__inst(w, x);
+    return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
+           cg__memory_dtype(w, x) == cg__memory_dtype(w, i);
+}
+
+/* "element = value;", rounded to the type in memory. */
+static void cg__plain_store(ind__writer *w, uint32_t i) {
+    uint32_t x = cg__stored_value(w, i);
+    const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
+    if (narrow && cg__copies(w, i, x)) {
+        ind__textf(&w->code, "%s = %s;\n", cg__element(w, i), w->memory[x]);
+        return;
+    }
+    if (narrow) cg__use(w, narrow->piece);
+    ind__textf(&w->code, "%s = %s", cg__element(w, i), narrow ? narrow->store : "");
+    cg__value(w, x);
+    ind__textf(&w->code, narrow ? ");\n" : ";\n");
+}
+
+/* "ind_leave<float>(block, lookback, 0, i0, n0, v19);" */
+static void cg__leave(ind__writer *w, uint32_t i) {
+    const ind_dtype memory = cg__memory_dtype(w, i);
+    const cg__narrow_type *narrow = cg__narrow_of(memory);
+    if (narrow) cg__use(w, narrow->piece);
+    ind__textf(&w->code, "ind_leave<%s>(block, %s, %s", cg__types[memory].memory, cg__left(w, i),
+               narrow ? narrow->store : "");
+    cg__value(w, cg__stored_value(w, i));
+    ind__textf(&w->code, narrow ? "));\n" : ");\n");
+}
+
+static bool cg__joins_run(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE && (cg__inst(w, i)->flags & IND__INST_RUN);
+}
+static void cg__join_column(ind__writer *w, uint32_t i);
+
+/* "if (v3)" on a line of its own; the next one is indented. */
+static void cg__write_mask(ind__writer *w, uint32_t mask) {
+    if (!mask) return;
+    ind__textf(&w->code, "if (");
+    cg__value(w, mask);
+    ind__textf(&w->code, ")\n");
+    w->code.indent++;
+}
+
+/* A STORE: under its mask, and joined with what is there, if it says so. */
+static void cg__store(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (cg__joins_run(w, i)) {
+        cg__join_column(w, i);
+        return;
+    }
+    if (w->memory[i] && w->vector[i] > 1) { /* gathered for cg__vector_stores */
+        cg__plain_store(w, i);
+        return;
+    }
+    if (cg__handed(w, i) >= 0) cg__leave(w, i); /* first, as it is waited for */
+    cg__write_mask(w, inst->arg[1]);
+    if (inst->reduction)
+        cg__atomic(w, i);
+    else
+        cg__plain_store(w, i);
+    if (inst->arg[1]) w->code.indent--;
+}
+
+/* "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
+static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
+    const uint32_t x = cg__inst(w, i)->arg[0];
+    ind__textf(&w->code, "const %s t%u = (%s)(", cg__int(w), i, cg__int(w));
+    cg__value(w, x);
+    if (cg__inst(w, i)->flags & IND__INST_WRAP) {
+        ind__textf(&w->code, " < 0 ? ");
+        cg__value(w, x);
+        ind__textf(&w->code, " + %s : ", extent);
+        cg__value(w, x);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
+static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
+
+/* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
+static void cg__indirect(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const bool maybe = cg__may_be_unused(w, i);
+    const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
+    const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
+    if (inst->flags & IND__INST_CHECKED) {
+        cg__checked(w, i, extent);
+        return;
+    }
+    if (w->only_check[i])
+        ind__textf(&w->code, "(void)%s(", check);
+    else
+        ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
+    cg__value(w, inst->arg[0]);
+    ind__textf(&w->code, ", %s, %uull, error);\n", extent, i + 1);
+    cg__use(w, IND__CG_INDEX);
+    w->needs_error = true;
+}
+
+static void cg__index_value(ind__writer *w, uint32_t i) {
+    ind_dtype dtype = (ind_dtype)cg__inst(w, i)->dtype;
+    const char *index = cg__expr_string(w, cg__index_of(w, i));
+    cg__declare(w, i);
+    if (dtype == IND_BOOL)
+        ind__textf(&w->code, "(%s) != 0;\n", index);
+    else
+        ind__textf(&w->code, "(%s)(%s);\n", cg__types[dtype].value, index);
+}
+
+/* Floats go to the narrow integers by way of int, as the host does; to bool by comparison with 0. */
+static void cg__cast(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    ind_dtype to = (ind_dtype)inst->dtype, from = (ind_dtype)cg__inst(w, inst->arg[0])->dtype;
+    bool narrow = ind_dtype_is_float(from) && ind_dtype_is_integer(to) && ind_dtype_bytes(to) < 4;
+    cg__declare(w, i);
+    if (to != IND_BOOL) ind__textf(&w->code, narrow ? "(%s)(int)" : "(%s)", cg__types[to].value);
+    cg__value(w, inst->arg[0]);
+    ind__textf(&w->code, to == IND_BOOL ? " != 0;\n" : ";\n");
+}
+
+static void cg__call(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    uint32_t n = 0;
+    while (n + 1 < w->num_functions && w->function[n] != inst->imm.function) n++;
+    cg__declare(w, i);
+    ind__textf(&w->code, "ind_user_%u(", (unsigned)n);
+    for (int k = 0; k < inst->imm.function->num_args; k++) {
+        ind__textf(&w->code, k ? ", " : "");
+        cg__value(w, inst->arg[k]);
+    }
+    ind__textf(&w->code, ");\n");
+}
+
+static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
+
+/* Keeps the op a relative error of its operand as it is? */
+static bool cg__keeps_relative(const ind__inst *inst) {
+    switch ((ind_loop_op)inst->op) {
+    case IND_LOOP_MUL:
+    case IND_LOOP_DIV:
+    case IND_LOOP_RECIPROCAL:
+    case IND_LOOP_NEG:
+    case IND_LOOP_ABS: return true;
+    default: return false;
+    }
+}
+
+/* Is all that is made of the value rounded to 16 bits before its relative error can grow? */
+static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
+    uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
+    if (!reached) return false;
+    memset(reached, 0, w->body->num_inst);
+    reached[from] = 1;
+    for (uint32_t i = from + 1; i < w->body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(w, i);
+        const ind_dtype memory = inst->op == IND_LOOP_STORE ? cg__memory_dtype(w, i) : IND_F32;
+        for (int k = 0; k < IND__MAX_ARGS; k++) reached[i] |= inst->arg[k] && reached[inst->arg[k]];
+        if (!reached[i]) continue;
+        if (inst->op == IND_LOOP_ROUND_F16 || inst->op == IND_LOOP_ROUND_BF16 || memory == IND_F16 ||
+            memory == IND_BF16)
+            reached[i] = 0;
+        else if (!cg__keeps_relative(inst))
+            return false;
+    }
+    return true;
+}
+
+/* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
+   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes; terms below 2^-126, which
+   has no subnormals, are 0. expf takes twice the instructions of all the rest: rows of narrow elements in clusters are
+   bound by them (softmax of 65536 and 262144 bf16, 84 and 84 % of a copy with expf, 87 and 88 without), and NVRTC needs
+   a fifth of its time for them. */
+static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
+    for (uint32_t r = 1; r < i; r++)
+        if (cg__inst(w, r)->op == IND_LOOP_REDUCE && cg__inst(w, r)->reduction == IND_REDUCE_ONLINE_SOFTMAX &&
+            cg__softmax_term(w, r) == i)
+            return cg__is_used_narrow(w, i);
+    return false;
+}
+
+/* Ops of the spelling table. */
+static void cg__compute(ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
+    ind_dtype type = (ind_dtype)cg__inst(w, typed)->dtype;
+    const char *s = cg__is_rough_exp(w, i) ? "ind_exp2($0 * 1.44269504f)" : cg__spell((ind_loop_op)inst->op, type);
+    if (!s) {
+        ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: op %s does not exist for %s", w->kernel->name,
+                  ind__loop_op_name((ind_loop_op)inst->op), ind_dtype_name(type));
+        cg__fail(w);
+        return;
+    }
+    static const struct {
+        const char *in_text;
+        int piece;
+    } pieces[] = {{"f16(", IND__CG_F16},
+                  {"_bf16(", IND__CG_BF16},
+                  {"ind_max", IND__CG_MAXMIN},
+                  {"ind_min", IND__CG_MAXMIN},
+                  {"ind_div", IND__CG_DIV},
+                  {"ind_pow", IND__CG_POW},
+                  {"ind_mod", IND__CG_MOD},
+                  {"ind_shift", IND__CG_SHIFT},
+                  {"ind_gcd", IND__CG_GCD},
+                  {"ind_philox", IND__CG_PHILOX},
+                  {"f8e4m3fn(", IND__CG_F8E4M3FN},
+                  {"f8e5m2(", IND__CG_F8E5M2},
+                  {"ind_digamma", IND__CG_DIGAMMA},
+                  {"ind_bessel_ie", IND__CG_BESSEL_IE},
+                  {"ind_bessel_jy", IND__CG_BESSEL_JY},
+                  {"ind_zeta", IND__CG_ZETA},
+                  {"ind_exp2", IND__CG_EXP_BELOW},
+                  {"ind_igamma", IND__CG_IGAMMA}};
+    for (size_t k = 0; k < sizeof pieces / sizeof pieces[0]; k++)
+        if (strstr(s, pieces[k].in_text) && !(k == 0 && strstr(s, "bf16"))) cg__use(w, pieces[k].piece);
+    cg__declare(w, i);
+    for (; *s; s++) {
+        if (*s != '$')
+            ind__text_raw(&w->code, s, 1);
+        else if (*++s == 't')
+            ind__textf(&w->code, "%s", cg__types[type].value);
+        else if (*s == 'u')
+            ind__textf(&w->code, "%s", cg__types[type].wrapping);
+        else if (*s == 'h' || *s == 'f')
+            ind__textf(&w->code, "%d", (int)(*s == 'h' ? (inst->imm.i & 255) / 64 : (inst->imm.i & 255) % 64));
+        else if (*s == 'm')
+            ind__textf(&w->code, "0x%llxull", (1ull << (inst->imm.i >> 8)) - 1);
+        else
+            cg__value(w, inst->arg[*s - '0']);
+    }
+    ind__textf(&w->code, ";\n");
+}
+
+static bool cg__is_softmax_part(const ind__writer *w, uint32_t i, int which) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_PART && inst->imm.i == which &&
+           cg__inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
+}
+
+/* The sum of an online softmax, also with max - max added (which carries NaN and infinity into the result). */
+static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (inst->op != IND_LOOP_ADD) return cg__is_softmax_part(w, i, 1);
+    for (int k = 0; k < 2; k++) {
+        const ind__inst *zero = cg__inst(w, inst->arg[k]);
+        if (zero->op == IND_LOOP_SUB && zero->arg[0] == zero->arg[1] && cg__is_softmax_part(w, zero->arg[0], 0))
+            return cg__is_softmax_part(w, inst->arg[1 - k], 1);
+    }
+    return false;
+}
+
+/* That sum is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no overflow, one more
+   rounding, a tenth of the instructions, and no division, which alone takes NVRTC 3 ms. */
+static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
+    const ind__inst *inst = cg__inst(w, i);
+    return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
+           w->varies[i] != w->varies[inst->arg[1]];
+}
+
+static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
+    cg__declare(w, i);
+    cg__value(w, cg__inst(w, i)->arg[0]);
+    ind__textf(&w->code, " * ind_reciprocal_of_sum(");
+    cg__value(w, cg__inst(w, i)->arg[1]);
+    ind__textf(&w->code, ");\n");
+    cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
+}
+
+/* Writes one instruction as a line of its own. What it needs must have been written before. */
+static void cg__instruction(ind__writer *w, uint32_t i) {
+    switch (cg__inst(w, i)->op) {
+    case IND_LOOP_NONE:
+    case IND_LOOP_CONSTANT: break; /* stands where it is used */
+    case IND_LOOP_LOAD: cg__load(w, i); break;
+    case IND_LOOP_STORE: cg__store(w, i); break;
+    case IND_LOOP_INDIRECT: cg__indirect(w, i); break;
+    case IND_LOOP_INDEX: cg__index_value(w, i); break;
+    case IND_LOOP_CAST: cg__cast(w, i); break;
+    case IND_LOOP_CALL: cg__call(w, i); break;
+    case IND_LOOP_REDUCE:
+    case IND_LOOP_PART:
+    case IND_LOOP_SCAN:
+    case IND_LOOP_STATE:
+    case IND_LOOP_PAIR:
+        ind__fail(w->context, IND_VERIFY, "kernel %s: value %u of a reduction or scan is used before it is known",
+                  w->kernel->name, i);
+        cg__fail(w);
+        break;
+    default:
+        if (cg__divides_by_softmax_sum(w, i))
+            cg__divide_by_softmax_sum(w, i);
+        else
+            cg__compute(w, i);
+    }
+}
+
+/* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
+static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
+    const ind__inst *inst = cg__inst(w, i);
+    if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
+    for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
+        if (inst->arg[k]) f(w, i, inst->arg[k]);
+    uint32_t num =
+        inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
+    for (uint32_t k = 0; k < num; k++) {
+        ind_expr e = w->domain.index[inst->index + k];
+        if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) continue;
+        ind_expr symbol[64];
+        int n = ind__expr_symbols(e, symbol, 64);
+        for (int s = 0; s < n && s < 64; s++) {
+            const ind_symbol *sym = ind_expr_symbol(symbol[s]);
+            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(w, i, (uint32_t)sym->slot);
+        }
+    }
+}
+
+static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
+    (void)user;
+    w->needed[used] = 1;
+}
+
+#define IND__CG_CHECK_ONCE    1 /* for each element of the result */
+#define IND__CG_CHECK_REDUCED 2 /* for each that is reduced */
+
+/* What a kernel must do for each of its elements, whether or not it uses the result. */
+static bool cg__is_root(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_STORE || w->only_check[i] == IND__CG_CHECK_ONCE;
+}
+
+/* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
+static void cg__need(ind__writer *w, uint32_t root) {
+    w->needed[root] = 1;
+}
+
+static void cg__need_none(ind__writer *w) {
+    memset(w->needed, 0, w->body->num_inst);
+}
+
+static void cg__close_needed(ind__writer *w) {
+    for (uint32_t i = w->body->num_inst; i-- > 1;)
+        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed);
+}
+
+/* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
+   and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
+static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!w->needed[i] || w->known[i] || w->value[i] || (w->varies[i] & ~allowed) || w->stage[i] > stage) continue;
+        cg__instruction(w, i);
+        w->known[i] = (uint8_t)w->scope;
+    }
+}
+
+#define IND__CG_ALL_VARS   0xffffffffu
+#define IND__CG_ALL_STAGES 255
+
+/* Writes everything up to and with all STOREs of the body: an epilogue. Values of reductions must have a spelling. */
+static void cg__emit_stores(ind__writer *w) {
+    cg__need_none(w);
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_root(w, i)) cg__need(w, i);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+}

@@ -1,0 +1,107 @@
+/* ------------------------------------------------------------------------------------------------- >>writer */
+
+/* Records that the kernel cannot be written: something before this failed and left its message. */
+static void cg__fail(ind__writer *w) {
+    w->failed = true;
+}
+
+static const char *cg__format(ind__writer *w, const char *format, va_list list) {
+    va_list again;
+    va_copy(again, list);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *s = n >= 0 ? (char *)ind__arena_alloc(&w->scratch, (size_t)n + 1) : NULL;
+    if (s)
+        vsnprintf(s, (size_t)n + 1, format, list);
+    else
+        cg__fail(w);
+    return s ? s : "";
+}
+
+/* A formatted string that lives as long as the writer: for spellings. "" on failure. */
+IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *s = cg__format(w, format, list);
+    va_end(list);
+    return s;
+}
+
+/* The sentence of a plan that says why; lives as long as the plan. */
+IND__PRINTF(2, 3) static void cg__why(ind__writer *w, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *s = cg__format(w, format, list);
+    va_end(list);
+    w->variant->why = ind__arena_string(w->arena, s, strlen(s));
+    if (!w->variant->why) cg__fail(w);
+}
+
+/* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
+IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    ind__textf(&w->code, "%s {\n", cg__format(w, format, list));
+    va_end(list);
+    w->code.indent++;
+    w->scope++;
+}
+
+static void cg__forget(ind__writer *w) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (w->known[i] >= w->scope) w->known[i] = 0;
+}
+
+static void cg__end(ind__writer *w) {
+    cg__forget(w);
+    w->scope--;
+    w->code.indent--;
+    ind__textf(&w->code, "}\n");
+}
+
+/* "} else {" of the scope that is open. */
+static void cg__else(ind__writer *w, const char *line) {
+    cg__forget(w);
+    w->code.indent--;
+    ind__textf(&w->code, "} %s {\n", line);
+    w->code.indent++;
+}
+
+static const char *cg__int(const ind__writer *w) {
+    return w->wide ? "long long" : "int";
+}
+
+/* Also an output that may be bound to the memory of a donated input. */
+static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
+    if (a == b || !s->storage) return a == b;
+    uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
+    uint32_t y = s->takes_over[b] ? s->takes_over[b] : s->storage[b];
+    return x == y;
+}
+
+/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
+    for (uint32_t i = 0; i < w->kernel->num_args; i++)
+        if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
+    return false;
+}
+
+/* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
+static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
+    for (uint32_t i = 0; i < k->num_args; i++)
+        if (k->arg[i] == buffer) return i;
+    return UINT32_MAX;
+}
+
+/* "in0" or "out0": how the text calls a buffer. */
+static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
+    const ind_kernel *k = w->kernel;
+    uint32_t i = cg__arg_of(k, buffer);
+    if (i == UINT32_MAX) {
+        ind__fail(w->context, IND_VERIFY, "kernel %s uses buffer %u, which is not among its arguments", k->name,
+                  buffer);
+        cg__fail(w);
+        return "";
+    }
+    return i < k->num_reads ? cg__string(w, "in%u", i) : cg__string(w, "out%u", i - k->num_reads);
+}

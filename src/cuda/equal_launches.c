@@ -1,0 +1,167 @@
+/* ---- equal launches */
+
+/* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
+   kernel's body, the types of its arguments, which of them are constants, which lie in the arena and which share
+   memory: where all that agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier
+   makes it anew and compares. */
+typedef struct cg__launch_table {
+    ind__arena memory;
+    uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
+    uint64_t *hash;  /* by first kernel */
+    uint32_t size;
+} cg__launch_table;
+
+static bool cg__launch_table_init(cg__launch_table *t, const ind_plan *p) {
+    t->memory.context = p->context;
+    t->size = 16;
+    while (t->size / 2 < p->schedule->num_kernels) t->size *= 2;
+    t->first = (uint32_t *)ind__arena_alloc(&t->memory, t->size * sizeof *t->first);
+    t->hash = (uint64_t *)ind__arena_alloc(&t->memory, (p->schedule->num_kernels + 1) * sizeof *t->hash);
+    return t->first && t->hash;
+}
+
+static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
+    const ind_body *b = k->body;
+    hash = ind__hash(k->name, strlen(k->name), hash);
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        const ind__inst *inst = &b->inst[i];
+        const uint32_t word[] = {inst->op, inst->dtype, inst->reduction, inst->arg[0], inst->arg[1], inst->index};
+        hash = ind__hash(word, sizeof word, hash);
+    }
+    return hash;
+}
+
+/* Of two kernels: the instructions but for the buffers, of which those at the same place among the arguments agree. */
+static bool cg__same_inst(const ind_kernel *ka, const ind__inst *a, const ind_kernel *kb, const ind__inst *b) {
+    const bool access = a->op == IND_LOOP_LOAD || a->op == IND_LOOP_STORE;
+    return a->op == b->op && a->dtype == b->dtype && a->reduction == b->reduction && a->flags == b->flags &&
+           !memcmp(a->arg, b->arg, sizeof a->arg) && !memcmp(&a->imm, &b->imm, sizeof a->imm) && a->index == b->index &&
+           a->num_index == b->num_index &&
+           (access ? cg__arg_of(ka, a->source) == cg__arg_of(kb, b->source) : a->source == b->source);
+}
+
+static bool cg__same_exprs(const ind_expr *a, const ind_expr *b, uint32_t num) {
+    for (uint32_t i = 0; i < num; i++)
+        if (ind__ok(a[i]) != ind__ok(b[i]) || (ind__ok(a[i]) && !ind_expr_same(a[i], b[i]))) return false;
+    return true;
+}
+
+/* Sizes that come from data are read from buffers of a certain number. */
+static bool cg__same_body(const ind_plan *p, const ind_kernel *ka, const ind_kernel *kb) {
+    const ind_body *a = ka->body, *b = kb->body;
+    if (a->rank != b->rank || a->rrank != b->rrank || a->num_inst != b->num_inst || a->num_index != b->num_index ||
+        a->call || b->call || !cg__same_exprs(a->var, b->var, (uint32_t)(a->rank + a->rrank)) ||
+        !cg__same_exprs(a->index, b->index, a->num_index) || ind__body_unbacked(p->schedule->program, a))
+        return false;
+    for (uint32_t i = 1; i < a->num_inst; i++)
+        if (!cg__same_inst(ka, &a->inst[i], kb, &b->inst[i])) return false;
+    return true;
+}
+
+static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_kernel *b) {
+    for (uint32_t i = 0; i < a->num_args; i++) {
+        const uint32_t x = a->arg[i], y = b->arg[i];
+        const ind__buffer *of_x = &s->program->buffer[x], *of_y = &s->program->buffer[y];
+        const bool constant = of_x->kind == IND__BUFFER_CONST; /* which no launch before writes */
+        if (of_x->dtype != of_y->dtype || constant != (of_y->kind == IND__BUFFER_CONST)) return false;
+        if (s->offset && ind__ok(s->offset[x]) != ind__ok(s->offset[y])) return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (cg__same_storage(s, x, a->arg[j]) != cg__same_storage(s, y, b->arg[j])) return false;
+    }
+    return true;
+}
+
+static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_kernel *b) {
+    return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads && a->run == b->run &&
+           a->matmul.dot == b->matmul.dot && a->matmul.m == b->matmul.m && a->matmul.n == b->matmul.n &&
+           a->matmul.batch_mask == b->matmul.batch_mask && !strcmp(a->name, b->name) && cg__same_body(p, a, b) &&
+           cg__same_args(p->schedule, a, b);
+}
+
+/* What stands for a buffer of the launch at `from` in the one at `to`, of num kernels each; UINT32_MAX: no single one.
+ */
+static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
+    uint32_t found = UINT32_MAX;
+    for (uint32_t k = 0; k < num; k++) {
+        const ind_kernel *a = &p->schedule->kernel[from + k], *b = &p->schedule->kernel[to + k];
+        const uint32_t i = cg__arg_of(a, buffer);
+        if (i == UINT32_MAX || b->arg[i] == found) continue;
+        if (found != UINT32_MAX) return UINT32_MAX;
+        found = b->arg[i];
+    }
+    return found;
+}
+
+static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    const ind_schedule *s = p->schedule;
+    if (from + num < s->num_kernels && s->launch[from + num] == from) return false;
+    for (uint32_t k = 0; k < num; k++)
+        if (s->launch[from + k] != from || !cg__same_kernel(p, &s->kernel[from + k], &s->kernel[to + k])) return false;
+    for (uint32_t k = 0; k < num && num > 1; k++)
+        for (uint32_t i = 0; i < s->kernel[from + k].num_args; i++)
+            if (cg__buffer_there(p, from, to, num, s->kernel[from + k].arg[i]) == UINT32_MAX) return false;
+    return true;
+}
+
+/* An earlier launch that the one at `first` equals, else `first` itself, which is then found by later ones. */
+static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t first, uint32_t num) {
+    uint64_t hash = num;
+    for (uint32_t k = 0; k < num; k++) hash = cg__hash_kernel(&p->schedule->kernel[first + k], hash);
+    uint32_t at = (uint32_t)hash & (t->size - 1);
+    for (; t->first[at]; at = (at + 1) & (t->size - 1)) {
+        const uint32_t other = t->first[at] - 1;
+        if (t->hash[other] == hash && cg__same_launch(p, other, first, num)) return other;
+    }
+    t->first[at] = first + 1;
+    t->hash[first] = hash;
+    return first;
+}
+
+/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
+static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
+    for (;; v = v->otherwise) {
+        v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
+        for (uint32_t i = 0; v->arg && i < v->num_args; i++)
+            if (v->arg[i].kind == IND__ARG_BUFFER)
+                v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
+        if (!v->arg || !v->otherwise) return v->arg != NULL;
+        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
+        if (!v->otherwise) return false;
+    }
+}
+
+static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    for (uint32_t k = 0; k < num; k++) {
+        ind_kernel_plan *kp = &p->kernel[to + k];
+        *kp = p->kernel[from + k];
+        kp->kernel = &p->schedule->kernel[to + k];
+        kp->first += to - from;
+        if (kp->num_variants && !cg__keep_variants(p, kp, kp->variant, kp->num_variants))
+            return ind__failed(p->context);
+        for (int i = 0; i < kp->num_variants; i++)
+            if (!cg__exchange_buffers(p, from, to, num, &kp->variant[i])) return ind__failed(p->context);
+        if (!kp->part) continue;
+        kp->part = (ind__variant *)ind__arena_copy(&p->arena, kp->part, sizeof *kp->part);
+        if (!kp->part || !cg__exchange_buffers(p, from, to, num, kp->part)) return ind__failed(p->context);
+    }
+    return IND_OK;
+}
+
+/* Is the plan of the launch at `to` what cg__copy_launch would have made of the one at `from`? */
+static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
+    for (uint32_t k = 0; k < num; k++) {
+        const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];
+        bool same = a->num_variants == b->num_variants && a->first - from == b->first - to && !a->part == !b->part;
+        for (int i = 0; same && i < a->num_variants; i++) {
+            const ind__variant *x = &a->variant[i], *y = &b->variant[i];
+            same = !strcmp(x->source, y->source) && x->num_args == y->num_args;
+            for (uint32_t j = 0; same && j < x->num_args; j++)
+                same = x->arg[j].kind != IND__ARG_BUFFER ||
+                       cg__buffer_there(p, from, to, num, x->arg[j].buffer) == y->arg[j].buffer;
+        }
+        if (!same)
+            return ind__fail(p->context, IND_VERIFY, "kernels %u and %u (%s) are equal, but their plans differ",
+                             from + k, to + k, b->kernel->name);
+    }
+    return IND_OK;
+}

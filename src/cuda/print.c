@@ -1,0 +1,301 @@
+/* --------------------------------------------------------------------------------------------------- >>print */
+
+const char *ind__strategy_text(ind_strategy s) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        IND_STRATEGIES(X)
+#undef X
+    };
+    return (size_t)s < sizeof texts / sizeof texts[0] ? texts[s] : "?";
+}
+
+static void cg__print_expr_field(ind__text *t, const char *name, ind_expr e) {
+    ind__textf(t, "%s", name);
+    ind__text_expr(t, e);
+}
+
+static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "arguments:");
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        ind__textf(t, i ? ", " : " ");
+        if (a->kind == IND__ARG_BUFFER)
+            ind__textf(t, "%s", p->schedule->program->buffer[a->buffer].name);
+        else if (a->kind == IND__ARG_SIZE)
+            ind__text_expr(t, a->size);
+        else
+            ind__textf(t, "%s", cg__memory_args[a->kind].text);
+    }
+    ind__textf(t, "\n");
+}
+
+static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
+    t->indent++;
+    ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
+               v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
+    if (v->pieces)
+        ind__textf(t, "%d whole pieces of a row in each round, of %d lanes each\n", v->pieces, v->piece_lanes);
+    if (v->tile_m)
+        ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
+                   v->warps_n, v->stages);
+    if (ind__ok(v->fitted)) {
+        cg__print_expr_field(t, "of these threads ", v->fitted);
+        ind__textf(t, "\n");
+    }
+    cg__print_expr_field(t, "grid ", v->grid[0]);
+    cg__print_expr_field(t, " x ", v->grid[1]);
+    cg__print_expr_field(t, " x ", v->grid[2]);
+    cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
+    ind__textf(t, " bytes\n");
+    if (v->num_counters)
+        ind__textf(t, "the blocks along y of the grid share their results: %u counters, %lld bytes at most\n",
+                   v->num_counters, (long long)v->partial_bytes);
+    if (ind__ok(v->guard)) {
+        cg__print_expr_field(t, "only if ", v->guard);
+        ind__textf(t, "\n");
+    }
+    if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
+    if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
+    cg__print_args(t, p, v);
+    if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
+    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+        ind__textf(t, "if it spills%s, %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+                   ind__strategy_text(way->strategy), way->why);
+    t->indent--;
+}
+
+/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
+    const ind_kernel_plan *k = &p->kernel[kernel];
+    const uint32_t wanted = p->schedule->launch[kernel];
+    if (k->part)
+        ind__textf(t, "in the launch of kernel %u: %s: %s\n", k->first, ind__strategy_text(k->part->strategy),
+                   k->part->why);
+    else if (wanted != kernel)
+        ind__textf(
+            t,
+            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
+            "more shared memory, arguments or functions of the user than it can\n",
+            wanted);
+}
+
+void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
+                     void *user) {
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    ind__textf(t, "plan for %s: %u kernels", arch, p->num_kernels);
+    if (p->num_launches < p->num_kernels)
+        ind__textf(t, " in %u launch%s", p->num_launches, p->num_launches > 1 ? "es" : "");
+    ind__textf(t, "\n");
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        const ind_kernel *k = p->kernel[i].kernel;
+        ind__textf(t, "kernel %u %s%s", i, k->name, origin_name ? ": makes " : "");
+        if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
+        ind__textf(t, "\n");
+        t->indent++;
+        if (k->body->call) ind__textf(t, "opaque call of %s\n", k->body->call->name);
+        cg__print_part(t, p, i);
+        for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
+        cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
+        ind__textf(t, "\n");
+        t->indent--;
+    }
+    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    ind__textf(
+        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
+        p->target.launch_ns);
+}
+
+static void cg__print_json_expr(ind__text *t, ind_expr e) {
+    ind__text s = {.context = t->context};
+    ind__text_expr(&s, e);
+    ind__text_json(t, s.data ? s.data : "");
+    t->failed |= s.failed;
+    ind__text_free(&s);
+}
+
+static void cg__print_json_args(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "\"args\": [");
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        const ind__kernel_arg *a = &v->arg[i];
+        ind__textf(t, i ? ", {" : "{");
+        if (a->kind == IND__ARG_BUFFER) {
+            ind__textf(t, "\"buffer\": ");
+            ind__text_json(t, p->schedule->program->buffer[a->buffer].name);
+        } else if (a->kind == IND__ARG_SIZE) {
+            ind__textf(t, "\"size\": ");
+            cg__print_json_expr(t, a->size);
+        } else if (a->kind == IND__ARG_LOOKBACK) {
+            ind__textf(t, "\"lookback_words\": ");
+            cg__print_json_expr(t, a->size);
+        } else {
+            ind__textf(t, "\"%s\": true", cg__memory_args[a->kind].name);
+        }
+        ind__textf(t, "}");
+    }
+    ind__textf(t, "]");
+}
+
+static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
+    ind__textf(t, "{\"strategy\": ");
+    ind__text_json(t, ind__strategy_text(v->strategy));
+    ind__textf(t, ", \"why\": ");
+    ind__text_json(t, v->why);
+    ind__textf(
+        t,
+        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
+        v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
+    ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"stays\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
+               v->index_bits, v->cluster, v->stays, v->spilled, v->crowded);
+    if (v->otherwise)
+        ind__text_json(t, v->otherwise->why);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", ");
+    ind__textf(t, "\"tile\": [%d, %d, %d], \"warps\": [%d, %d], \"stages\": %d, \"grid\": [", v->tile_m, v->tile_n,
+               v->tile_k, v->warps_m, v->warps_n, v->stages);
+    for (int d = 0; d < 3; d++) {
+        if (d) ind__textf(t, ", ");
+        cg__print_json_expr(t, v->grid[d]);
+    }
+    ind__textf(t, "], \"shared_bytes\": ");
+    cg__print_json_expr(t, v->shared_bytes);
+    ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
+    ind__textf(t, ", \"fitted\": ");
+    if (ind__ok(v->fitted))
+        cg__print_json_expr(t, v->fitted);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", \"guard\": ");
+    if (ind__ok(v->guard))
+        cg__print_json_expr(t, v->guard);
+    else
+        ind__textf(t, "null");
+    ind__textf(t, ", \"guard_aligned\": %s, \"dependent\": %s, \"entry\": ", v->guard_aligned ? "true" : "false",
+               v->dependent ? "true" : "false");
+    ind__text_json(t, v->entry);
+    ind__textf(t, ", ");
+    cg__print_json_args(t, p, v);
+    ind__textf(t, "}");
+}
+
+static void cg__print_json_part(ind__text *t, const ind__variant *part) {
+    ind__textf(t, ", \"part\": {\"strategy\": ");
+    ind__text_json(t, ind__strategy_text(part->strategy));
+    ind__textf(t, ", \"why\": ");
+    ind__text_json(t, part->why);
+    ind__textf(t, "}");
+}
+
+void ind__plan_print_json(ind__text *t, const ind_plan *p) {
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    ind__textf(t, "{\"arch\": ");
+    ind__text_json(t, arch);
+    ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
+               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+    ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
+               p->target.launch_ns);
+    cg__print_json_expr(t, p->time_ns);
+    ind__textf(t, ", \"kernels\": [\n");
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        ind__textf(t, "{\"name\": ");
+        ind__text_json(t, p->kernel[i].kernel->name);
+        if (p->kernel[i].kernel->body->call) {
+            ind__textf(t, ", \"call\": ");
+            ind__text_json(t, p->kernel[i].kernel->body->call->name);
+        }
+        ind__textf(t, ", \"launch\": %u", p->kernel[i].first);
+        if (p->kernel[i].part) cg__print_json_part(t, p->kernel[i].part);
+        ind__textf(t, ", \"time_ns\": ");
+        cg__print_json_expr(t, p->kernel[i].time_ns);
+        ind__textf(t, ", \"variants\": [\n");
+        for (int v = 0; v < p->kernel[i].num_variants; v++) {
+            cg__print_json_variant(t, p, &p->kernel[i].variant[v]);
+            ind__textf(t, v + 1 < p->kernel[i].num_variants ? ",\n" : "\n");
+        }
+        ind__textf(t, i + 1 < p->num_kernels ? "]},\n" : "]}\n");
+    }
+    ind__textf(t, "]}\n");
+}
+
+ind_expr ind__staged_grid(const ind__variant *v) {
+    ind_context *c = v->items.context;
+    const ind_expr rows = v->stays ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
+    return ind_expr_mul(rows, ind_int(c, v->cluster));
+}
+
+int ind__plan_likely(const ind_kernel_plan *k) {
+    int at = 0;
+    while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !ind_hint(k->variant[at].guard)) at++;
+    return at;
+}
+
+bool ind__same_source(const ind__variant *a, const ind__variant *b) {
+    return a->source_bytes == b->source_bytes && !memcmp(a->source, b->source, a->source_bytes);
+}
+
+bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
+    for (uint32_t i = 0; i <= kernel; i++)
+        for (int v = 0; v < (i < kernel ? p->kernel[i].num_variants : variant); v++)
+            if (ind__same_source(&p->kernel[i].variant[v], &p->kernel[kernel].variant[variant])) return true;
+    return false;
+}
+
+/* The comment above a source: the kernels that run it. */
+static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
+    const ind__variant *v = &p->kernel[kernel].variant[variant];
+    const char *before = "// kernel ";
+    for (uint32_t i = kernel; i < p->num_kernels; i++)
+        for (int k = 0; k < p->kernel[i].num_variants; k++) {
+            if (!ind__same_source(&p->kernel[i].variant[k], v)) continue;
+            ind__textf(t, "%s%u", before, i);
+            before = ", ";
+            if (p->kernel[i].num_parts > 1) ind__textf(t, " with %u more", p->kernel[i].num_parts - 1);
+        }
+    ind__textf(t, ": %s, %s, variant %d of %d", p->kernel[kernel].kernel->name, ind__strategy_text(v->strategy),
+               variant + 1, p->kernel[kernel].num_variants);
+    if (ind__ok(v->guard)) cg__print_expr_field(t, ", only if ", v->guard);
+    if (v->guard_aligned) ind__textf(t, ", only for aligned pointers");
+    ind__textf(t, "\n// %s\n", v->why);
+}
+
+/* "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y"; in0 and out0 are what the kernels
+   that share a source call their arguments. */
+static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
+                           ind__node_name_fn result_name, void *user) {
+    const ind_kernel *k = p->kernel[number].kernel;
+    ind__textf(t, "// kernel %u makes ", (unsigned)number);
+    ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
+    for (uint32_t i = 0; i < k->num_args; i++) {
+        bool in = i < k->num_reads;
+        ind__textf(t, "%s %s%u ", i ? "," : ":", in ? "in" : "out", (unsigned)(in ? i : i - k->num_reads));
+        ind__schedule_print_buffer(t, p->schedule, k->arg[i], result_name, user);
+    }
+    ind__textf(t, "\n");
+}
+
+void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
+                            ind__node_name_fn result_name, void *user) {
+    for (uint32_t i = 0; i < p->num_kernels; i++)
+        for (int v = 0; v < p->kernel[i].num_variants; v++) {
+            if (ind__source_before(p, i, v)) continue;
+            cg__print_source_heading(t, p, i, v);
+            for (uint32_t k = i; origin_name && result_name && k < p->num_kernels; k++) {
+                const ind_kernel_plan *launch = &p->kernel[p->kernel[k].first];
+                bool same = false;
+                for (int w = 0; w < launch->num_variants; w++)
+                    same |= ind__same_source(&launch->variant[w], &p->kernel[i].variant[v]);
+                if (same) cg__print_made(t, p, k, origin_name, result_name, user);
+            }
+            ind__textf(t, "\n");
+            ind__text_raw(t, p->kernel[i].variant[v].source, p->kernel[i].variant[v].source_bytes);
+            ind__textf(t, "\n");
+        }
+}

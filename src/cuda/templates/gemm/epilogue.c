@@ -1,0 +1,101 @@
+/* ---- writing: the epilogue ---- */
+
+/* The column group that a thread handles in round u, in a scope that is open afterwards: two cg__end. */
+static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int rounds) {
+    const ind__variant *v = w->variant;
+    int groups = v->tile_n / v->vector;
+    cg__unroll(w);
+    cg__begin(w, "for (int u = 0; u < %d; u++)", rounds);
+    ind__textf(&w->code, "const int at = first + u * %d, row = at / %d, col = at %% %d * %d;\n", v->threads, groups,
+               groups, v->vector);
+    if (p->m >= 0) ind__textf(&w->code, "const %s i%d = first_m + row;\n", cg__int(w), p->m);
+    if (p->n >= 0) ind__textf(&w->code, "const %s i%d = first_n + col;\n", cg__int(w), p->n);
+    cg__begin(w, "if (first_m + row < size_m && first_n + col < size_n)");
+}
+
+static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->vector[i] > 1;
+}
+
+/* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
+   reorder them because input and output may be one buffer. */
+static void cg__mm_write_vector_loads(ind__writer *w, const cg__mm_problem *p, int rounds) {
+    int n = w->variant->vector;
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__mm_is_vector_load(w, i))
+            ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, n, i, rounds);
+    cg__mm_begin_columns(w, p, rounds);
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        if (!cg__mm_is_vector_load(w, i)) continue;
+        ind__textf(&w->code, "x%u[u] = ind_load<%d>(&%s);\n", i, n, cg__element(w, i));
+        w->memory[i] = cg__string(w, "x%u[u].at[j]", i);
+        cg__use(w, IND__CG_VEC);
+    }
+    cg__end(w);
+    cg__end(w);
+}
+
+/* V columns of one row of the tile. What does not depend on the column is computed once, the rest for each j. */
+static void cg__mm_write_columns(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    ind__textf(&w->code, "%s dot[%d];\nind_sum_read<%d>(dot, sum, row, col);\n", cg__mm_sum_type(p), v->vector,
+               v->tile_n);
+    if (p->n < 0) {
+        cg__emit_stores(w);
+        return;
+    }
+    cg__emit(w, ~(1u << p->n), IND__CG_ALL_STAGES);
+    cg__vector_sinks(w);
+    cg__unroll(w);
+    cg__begin(w, "for (int j = 0; j < %d; j++)", v->vector);
+    cg__mm_spell(w, p->n, cg__string(w, "(i%d + j)", p->n));
+    cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
+    cg__end(w);
+    cg__mm_spell_plain(w);
+    cg__vector_stores(w);
+}
+
+/* How many rounds a thread does together: up to 4, fewer if they would read more vectors than registers should hold. */
+static int cg__mm_epilogue_rounds(const ind__writer *w) {
+    const ind__variant *v = w->variant;
+    int loads = 0, rounds = v->tile_m * v->tile_n / v->vector / v->threads, together = 4;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) loads += cg__mm_is_vector_load(w, i);
+    while (together > 1 && (rounds % together || together * loads > 8)) together /= 2;
+    return together;
+}
+
+static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    cg__mm_spell_plain(w);
+    cg__need_stores(w);
+    int rounds = cg__mm_epilogue_rounds(w);
+    ind__textf(&w->code, "#pragma unroll 1\n");
+    cg__begin(w, "for (int first = threadIdx.x; first < %d; first += %d)", v->tile_m * v->tile_n / v->vector,
+              v->threads * rounds);
+    bool any = false;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__mm_is_vector_load(w, i);
+    if (any) cg__mm_write_vector_loads(w, p, rounds);
+    cg__mm_begin_columns(w, p, rounds);
+    cg__mm_write_columns(w, p);
+    cg__end(w);
+    cg__end(w);
+    cg__end(w);
+    cg__forget_vectors(w);
+}
+
+/* The body of the kernel function, as cg__choose_matmul decided. */
+static ind_status cg__emit_matmul(ind__writer *w) {
+    const cg__mm_problem *p = w->matmul;
+    cg__mm_spell_plain(w);
+    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
+               w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
+    cg__mm_write_place(w, p);
+    ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->tile_k - 1,
+               w->variant->tile_k);
+    if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
+        cg__mm_write_fma(w, p);
+    else
+        cg__mm_write_mma(w, p);
+    cg__mm_write_epilogue(w, p);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}

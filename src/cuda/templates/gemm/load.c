@@ -1,0 +1,185 @@
+/* ---- writing: where a block works ---- */
+
+static void cg__mm_spell(ind__writer *w, int v, const char *text) {
+    if (v >= 0) w->var[v] = text;
+}
+
+/* The domain's variables under their plain names: i0, i1, .. and r0. */
+static void cg__mm_spell_plain(ind__writer *w) {
+    for (int v = 0; v < w->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
+    if (w->domain.rrank) w->var[w->domain.rank] = "r0";
+}
+
+/* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
+static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
+    const ind__variant *v = w->variant;
+    const char *type = cg__int(w), *wide = w->wide ? "(long long)" : "", *at[3];
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    ind__textf(&w->code, "const %s size_m = %s, size_n = %s, size_k = %s;\n", type, cg__expr_string(w, p->size_m),
+               cg__expr_string(w, p->size_n), cg__expr_string(w, p->size_k));
+    cg__write_axes(w, blocks, at);
+    if (stripe == 1) {
+        ind__textf(&w->code, "const %s first_m = %s%s * %d, first_n = %s%s * %d;\n", type, wide, at[1], v->tile_m, wide,
+                   at[0], v->tile_n);
+    } else {
+        ind__textf(&w->code, "const %s first_m = (%s%s * %d + %s %% %d) * %d;\n", type, wide, at[1], stripe, at[0],
+                   stripe, v->tile_m);
+        ind__textf(&w->code, "const %s first_n = %s%s / %d * %d;\n", type, wide, at[0], stripe, v->tile_n);
+        ind__textf(&w->code, "if (first_m >= size_m) return;\n");
+    }
+    uint32_t skip = (p->m >= 0 ? 1u << p->m : 0) | (p->n >= 0 ? 1u << p->n : 0);
+    cg__write_outer_vars(w, at[2], skip);
+}
+
+/* ---- writing: bringing in the operands ---- */
+
+/* `staged`: into one of several stages in shared memory; else into registers. */
+static void cg__mm_begin_load(ind__writer *w, bool staged) {
+    ind__textf(&w->code, "const auto load = [&](%s step%s) {\n", cg__int(w), staged ? ", int stage" : "");
+    w->code.indent++;
+    w->scope++;
+    ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), w->variant->tile_k);
+}
+
+static void cg__mm_end_lambda(ind__writer *w) {
+    cg__forget(w);
+    w->scope--;
+    w->code.indent--;
+    ind__textf(&w->code, "};\n");
+}
+
+/* Rows, and elements in a row, of an operand's tile. */
+static int cg__mm_tile_rows(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return !o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+}
+
+static int cg__mm_tile_cols(const ind__variant *v, const cg__mm_operand *o, char name) {
+    return o->k_major ? v->tile_k : name == 'a' ? v->tile_m : v->tile_n;
+}
+
+/* Is an operand with rows along m or n, `size` of them, made up of whole tiles? */
+static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_operand *o, ind_expr size, char name) {
+    return ind_known_multiple(size, cg__mm_tile_rows(v, o, name));
+}
+
+/* By how much the operand's elements move when k grows by 1, if that is the same everywhere. */
+static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
+    ind_expr rest;
+    *stride = ind_int(w->context, 0);
+    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->domain.var[p->k], stride, &rest);
+}
+
+/* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
+   from step to step; `first_k`: the step's first k if that part is not separable. Chunks outside the operand have a
+   place inside, but nothing is read there: bit i of in_a or in_b says whether the i-th row along m or n exists. */
+static void cg__mm_write_places(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name,
+                                const char *first_k) {
+    const ind__variant *v = w->variant;
+    char x = name == 'a' ? 'm' : 'n';
+    int rows = cg__mm_tile_rows(v, o, name), chunks = cg__mm_tile_cols(v, o, name) / 8, apart = v->threads / chunks;
+    int n = (rows + apart - 1) / apart;
+    bool mask = o->k_major && !cg__mm_is_whole(v, o, x == 'm' ? p->size_m : p->size_n, name);
+    ind__textf(&w->code, "%s at_%c[%d];\n", cg__int(w), name, n);
+    if (mask) ind__textf(&w->code, "unsigned in_%c = 0;\n", name);
+    cg__unroll(w);
+    cg__begin(w, "for (int i = 0; i < %d; i++)", n);
+    ind__textf(&w->code, "const %s row = i * %d + (int)threadIdx.x / %d%s%s;\n", cg__int(w), apart, chunks,
+               *first_k ? " + " : "", first_k);
+    const char *row = cg__string(w, "(row < size_k ? row : 0)");
+    if (o->k_major && o->x >= 0) {
+        ind__textf(&w->code, "const %s x = first_%c + row < size_%c ? first_%c + row : first_%c;\n", cg__int(w), x, x,
+                   x, x);
+    } else if (o->x >= 0) {
+        ind__textf(&w->code,
+                   "const %s col = first_%c + (int)threadIdx.x %% %d * 8, x = col < size_%c ? col : first_%c;\n",
+                   cg__int(w), x, chunks, x, x);
+    }
+    if (mask) ind__textf(&w->code, "in_%c |= (unsigned)(first_%c + row < size_%c) << i;\n", name, x, x);
+    cg__mm_spell(w, o->x, "x");
+    cg__mm_spell(w, p->k, o->k_major ? "0" : row);
+    ind__textf(&w->code, "at_%c[i] = %s;\n", name, cg__expr_string(w, cg__index_of(w, o->load)));
+    cg__end(w);
+    cg__use(w, IND__CG_TILE_COPY);
+}
+
+/* Before the loop: the places of the chunks of the operands that are copied. */
+static void cg__mm_write_all_places(ind__writer *w, const cg__mm_problem *p) {
+    ind_expr stride;
+    if (p->a.copy && cg__mm_step_of(w, p, &p->a, &stride)) cg__mm_write_places(w, p, &p->a, 'a', "");
+    if (p->b.copy && cg__mm_step_of(w, p, &p->b, &stride)) cg__mm_write_places(w, p, &p->b, 'b', "");
+}
+
+/* One asynchronous copy of an operand's tile. */
+static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    char x = name == 'a' ? 'm' : 'n';
+    int rows = cg__mm_tile_rows(v, o, name), cols = cg__mm_tile_cols(v, o, name);
+    ind_expr stride, step;
+    bool separable = cg__mm_step_of(w, p, o, &stride);
+    if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
+    cg__mm_spell(w, p->k, "first_k");
+    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->domain.var[p->k]) : ind_int(w->context, 0);
+    bool whole = ind_known_multiple(p->size_k, v->tile_k);
+    const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
+    const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
+    ind__textf(&w->code, "ind_tile_copy<%d, %d, %d>(tile_%c + stage * %d,\n", rows, cols, v->threads, name,
+               rows * cols);
+    if (o->k_major) {
+        ind__textf(&w->code, "    %s + %s, at_%c, %d, ", from, chunk, name, rows);
+        if (whole)
+            ind__textf(&w->code, "16, ");
+        else
+            ind__textf(&w->code, "ind_chunk_bytes(size_k - first_k - %s), ", chunk);
+        bool all = cg__mm_is_whole(v, o, name == 'a' ? p->size_m : p->size_n, name);
+        ind__textf(&w->code, all ? "~0u);\n" : "in_%c);\n", name);
+    } else {
+        ind__textf(&w->code, "    %s, at_%c, %s, ", from, name, whole ? cg__string(w, "%d", rows) : "size_k - first_k");
+        ind__textf(&w->code, "ind_chunk_bytes(size_%c - first_%c - %s), ~0u);\n", x, x, chunk);
+    }
+}
+
+/* "value = ..." for the operand's element at the variables' present values, in a scope of its own. */
+static void cg__mm_write_element(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    char x = name == 'a' ? 'm' : 'n';
+    const char *type = cg__types[cg__inst(w, o->value)->dtype].value;
+    if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
+    if (p->k >= 0) ind__textf(&w->code, "const %s r0 = first_k + k;\n", cg__int(w));
+    ind__textf(&w->code, "%s value = 0;\n", type);
+    cg__begin(w, "if (first_%c + x < size_%c && first_k + k < size_k)", x, x);
+    cg__need_none(w);
+    cg__need(w, o->value);
+    cg__close_needed(w);
+    cg__emit(w, IND__CG_ALL_VARS, 0);
+    ind__textf(&w->code, "value = ");
+    cg__value(w, o->value);
+    ind__textf(&w->code, ";\n");
+    cg__end(w);
+}
+
+/* A loop over the elements of an operand's tile that fall to this thread: neighbours in memory go to neighbours. */
+static void cg__mm_begin_elements(ind__writer *w, const cg__mm_operand *o, char name, bool unroll) {
+    const ind__variant *v = w->variant;
+    int tile_x = name == 'a' ? v->tile_m : v->tile_n, along = o->k_major ? v->tile_k : tile_x;
+    ind__textf(&w->code, unroll ? "#pragma unroll\n" : "#pragma unroll 4\n");
+    cg__begin(w, "for (int i = 0; i < %d; i++)", tile_x * v->tile_k / v->threads);
+    ind__textf(&w->code, "const int at = i * %d + (int)threadIdx.x, %c = at / %d, %c = at %% %d;\n", v->threads,
+               o->k_major ? 'x' : 'k', along, o->k_major ? 'k' : 'x', along);
+}
+
+/* An operand's tile of 16-bit elements brought in one by one. */
+static void cg__mm_write_halves(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    const ind__variant *v = w->variant;
+    int tile_x = name == 'a' ? v->tile_m : v->tile_n;
+    cg__mm_spell_plain(w);
+    cg__mm_begin_elements(w, o, name, false);
+    cg__mm_write_element(w, p, o, name);
+    char row = o->k_major ? 'x' : 'k', col = o->k_major ? 'k' : 'x';
+    ind__textf(&w->code, "tile_%c[stage * %d + ind_tile_at<%d, %d>(%c, %c >> 3) + (%c & 7)] = ind_f32_to_%s(value);\n",
+               name, tile_x * v->tile_k, cg__mm_tile_rows(v, o, name), cg__mm_tile_cols(v, o, name), row, col, col,
+               ind_dtype_name(o->memory));
+    cg__use(w, o->memory == IND_F16 ? IND__CG_F16 : IND__CG_BF16);
+    cg__use(w, IND__CG_HALF_TILE);
+    cg__end(w);
+}

@@ -1,0 +1,235 @@
+/* ------------------------------------------------------------------------------------------------- >>matmul */
+
+/* out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, k, n]). A block computes a tile of TM x TN sums:
+   it walks over k in steps of TK, for which both operands' tiles are brought into shared memory ahead of time, spreads
+   the sums out in shared memory and runs the epilogue from there, V neighbouring columns a thread at a time. The way
+   through shared memory costs 8 bytes per sum and gives an epilogue that exists once in the code and whose accesses are
+   whole 16-byte ones, whatever the layout of the accumulators.
+
+   An operand may be computed: a prologue. FMA keeps what it is computed from in registers while the step before is
+   multiplied. For tensor cores that is copied to shared memory, stages ahead like an operand, each thread what it will
+   need itself; when its step comes, the thread computes from it 8 neighbours at a time for the one tile that is then
+   multiplied. What does not lie in rows of 16 bytes (a scale per row) is read when it is needed. */
+
+/* How an operand's elements are found. x is its other dimension: m for a, n for b. */
+typedef struct cg__mm_operand {
+    uint32_t value;   /* the instruction that DOT multiplies */
+    uint32_t load;    /* the LOAD it is, 0: it is computed from something */
+    ind_dtype memory; /* of load */
+    int x;            /* domain variable, -1: none */
+    bool k_major;     /* the tile has rows along k; else along x, which is contiguous in memory */
+    bool copy;        /* tiles are copied in chunks of 16 bytes, in the background */
+    bool computed;    /* a prologue: value is more than a LOAD and its conversion */
+    int staged_bytes; /* computed, 16 bits: what is copied in the background for one element, in stages of its own */
+} cg__mm_operand;
+
+typedef struct cg__mm_problem {
+    cg__mm_operand a, b;
+    int m, n, k; /* domain variables, -1: none */
+    uint32_t dot;
+    ind_expr size_m, size_n, size_k, batch;
+    ind_dtype sum; /* type of the result of DOT */
+    bool involved; /* an operand is found by conditions or divisions, as a convolution's: they take registers */
+} cg__mm_problem;
+
+/* ---- the problem ---- */
+
+/* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
+static void cg__mm_join_depth(ind__writer *w) {
+    ind__loops *d = &w->domain;
+    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
+    if (d->rrank < 2 || w->failed) return;
+    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
+    ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
+    ind__delinearise(w->context, k, d->extent + d->rank, d->rrank, part);
+    for (uint32_t i = 0; i < w->body->num_index; i++)
+        d->index[i] = ind__substitute(d->index[i], d->var + d->rank, part, d->rrank);
+    d->var[d->rank] = k;
+    d->extent[d->rank] = size;
+    d->rrank = 1;
+}
+
+/* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
+   with one weight become a single one. */
+static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
+    while (p->m > 0 && p->m - 1 != p->n) {
+        ind_expr outer = w->domain.var[p->m - 1];
+        uint32_t b = p->b.value;
+        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
+        if (p->n > p->m) p->n--;
+        if (p->k > p->m) p->k--;
+        p->m--;
+        cg__analyse(w);
+    }
+}
+
+static bool cg__mm_contiguous(const ind__writer *w, uint32_t i, int v) {
+    return v >= 0 && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT) && cg__contiguous(w, i, v);
+}
+
+/* Is some STORE contiguous along variable v? */
+static bool cg__mm_stores_along(const ind__writer *w, int v) {
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__mm_contiguous(w, i, v)) return true;
+    return false;
+}
+
+static void cg__mm_swap_operands(cg__mm_problem *p) {
+    cg__mm_operand a = p->a;
+    p->a = p->b;
+    p->b = a;
+    int m = p->m;
+    p->m = p->n;
+    p->n = m;
+}
+
+static bool cg__mm_is_half(const cg__mm_operand *o) {
+    return o->memory == IND_F16 || o->memory == IND_BF16;
+}
+
+/* Marks what the operand is computed from. */
+static void cg__mm_need_operand(ind__writer *w, const cg__mm_operand *o) {
+    cg__need_none(w);
+    cg__need(w, o->value);
+    cg__close_needed(w);
+}
+
+/* Is it a LOAD of a prologue that can be read ahead, wherever the operand has an element? */
+static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
+    const ind__inst *in = cg__inst(w, i);
+    if (!w->needed[i] || in->op != IND_LOOP_LOAD || in->arg[0]) return false;
+    return !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* Has the LOAD other elements in every row and column of the operand? */
+static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
+    return p->k >= 0 && o->x >= 0 && w->varies[i] >> p->k & w->varies[i] >> o->x & 1;
+}
+
+/* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
+static void cg__mm_find_computed(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    const ind__inst *last = cg__inst(w, o->value);
+    int along_k = 0, along_x = 0;
+    o->computed = true;
+    o->memory = last->op == IND_LOOP_ROUND_F16    ? IND_F16
+                : last->op == IND_LOOP_ROUND_BF16 ? IND_BF16
+                                                  : (ind_dtype)last->dtype;
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        if (!cg__mm_is_early_load(w, i) || !cg__mm_is_tile(w, p, o, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        along_k += cg__mm_contiguous(w, i, p->k) ? bytes : 0;
+        along_x += cg__mm_contiguous(w, i, o->x) ? bytes : 0;
+    }
+    o->k_major = along_k >= along_x;
+}
+
+static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o, int x) {
+    uint32_t i = o->value, source;
+    o->x = x;
+    o->k_major = true;
+    for (source = i; cg__inst(w, source)->op == IND_LOOP_CAST;) source = cg__inst(w, source)->arg[0];
+    if (cg__inst(w, source)->op != IND_LOOP_LOAD) {
+        cg__mm_find_computed(w, p, o);
+        return;
+    }
+    /* A cast to the type that the value has changes nothing. */
+    while (cg__inst(w, i)->op == IND_LOOP_CAST && cg__inst(w, i)->dtype == cg__inst(w, cg__inst(w, i)->arg[0])->dtype)
+        i = cg__inst(w, i)->arg[0];
+    if (cg__inst(w, i)->op != IND_LOOP_LOAD) return;
+    o->load = i;
+    o->memory = cg__memory_dtype(w, i);
+    o->k_major = cg__mm_contiguous(w, i, p->k) || !cg__mm_contiguous(w, i, x);
+}
+
+/* Is the operand found by conditions or divisions? */
+static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
+    if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
+    ind_expr stride, rest = cg__index_of(w, o->load);
+    for (int v = 0; v < w->domain.rank + w->domain.rrank; v++)
+        if (!ind__affine(rest, w->domain.var[v], &stride, &rest)) return true;
+    return false;
+}
+
+static ind_expr cg__mm_extent(const ind__writer *w, int v) {
+    return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
+}
+
+static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
+    return v != p->m && v != p->n;
+}
+
+/* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
+   that neighbouring columns of a tile are always what lies together in memory. */
+static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
+    const ind_kernel *k = w->kernel;
+    const ind__inst *dot = cg__inst(w, k->matmul.dot);
+    cg__mm_join_depth(w);
+    if (w->failed) return;
+    cg__analyse(w);
+    *p = (cg__mm_problem){.a.value = dot->arg[0],
+                          .b.value = dot->arg[1],
+                          .m = k->matmul.m,
+                          .n = k->matmul.n,
+                          .k = w->domain.rrank ? w->domain.rank : -1,
+                          .dot = k->matmul.dot,
+                          .sum = (ind_dtype)dot->dtype};
+    cg__mm_join_rows(w, p);
+    if (!cg__mm_stores_along(w, p->n) && cg__mm_stores_along(w, p->m)) cg__mm_swap_operands(p);
+    cg__mm_find_operand(w, p, &p->a, p->m);
+    cg__mm_find_operand(w, p, &p->b, p->n);
+    p->involved = cg__mm_is_involved(w, &p->a) || cg__mm_is_involved(w, &p->b);
+    p->size_m = cg__mm_extent(w, p->m);
+    p->size_n = cg__mm_extent(w, p->n);
+    p->size_k = cg__mm_extent(w, p->k);
+    p->batch = ind_int(w->context, 1);
+    for (int v = 0; v < w->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->domain.extent[v]);
+}
+
+/* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
+static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+    ind_expr guard = {0};
+    bool aligned = false;
+    int along = o->k_major ? p->k : o->x;
+    if (!o->load || !cg__mm_contiguous(w, o->load, along) || !cg__vector_access(w, o->load, along, 8, &guard, &aligned))
+        return false;
+    if (ind__ok(guard)) cg__guard(w->variant, guard);
+    w->variant->guard_aligned |= aligned;
+    return true;
+}
+
+/* Bits of ind__writer.kept: a LOAD of operand a is copied in the background; it is read as a vector when it is needed.
+   Those of b are the next two. */
+#define MM_STAGED 1
+#define MM_VECTOR 2
+
+static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
+                           int bit) {
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->kept[i] & bit << (o == &p->a ? 0 : 2);
+}
+
+/* The size of what neighbours lie along. */
+static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand *o) {
+    return o->k_major ? p->size_k : o == &p->a ? p->size_m : p->size_n;
+}
+
+/* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
+   the same ones, which the nearest cache holds. The rounding is then that to the tile. */
+static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+    int along = o->k_major ? p->k : o->x;
+    o->value = cg__inst(w, o->value)->arg[0];
+    cg__mm_need_operand(w, o);
+    for (uint32_t i = 1; i <= o->value; i++) {
+        ind_expr guard = {0};
+        bool aligned = false, tile = cg__mm_is_tile(w, p, o, i);
+        if (!cg__mm_is_early_load(w, i) || !cg__mm_contiguous(w, i, along)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (bytes > 4 || (!tile && !ind_known_multiple(cg__mm_along_size(p, o), 8))) continue;
+        if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
+        if (ind__ok(guard)) cg__guard(w->variant, guard);
+        w->variant->guard_aligned |= aligned;
+        w->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        o->staged_bytes += tile ? bytes : 0;
+    }
+}

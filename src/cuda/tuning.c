@@ -1,0 +1,309 @@
+/* ---- tuning */
+
+/* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
+   into registers. */
+static bool cg__retune_row_block(ind__writer *w, int threads) {
+    ind__variant *v = w->variant;
+    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(w);
+    const ind__variant before = *v;
+    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    if (per_thread > 64 ||
+        cg__kept_words(w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+        *v = before;
+        return false;
+    }
+    v->per_thread = (int)per_thread;
+    v->threads = threads;
+    if (v->blocks_per_sm > 1)
+        v->blocks_per_sm = cg__fit_anyway(w) ? 0 : cg__blocks_of(w, cg__wished_registers(w, cg__looped_sweeps(w) == 1));
+    return true;
+}
+
+/* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
+static bool cg__retune_threads(ind__writer *w, int threads) {
+    ind__variant *v = w->variant;
+    const int lanes = v->rows ? v->threads / v->rows : 0;
+    bool fits = false;
+    const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || w->kernel->run || v->shifted) return false;
+    switch (v->strategy) {
+    case IND_STRATEGY_POINTWISE: fits = true; break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_LOOPED: fits = true; break;
+    case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
+    default: break;
+    }
+    if (!fits) return false;
+    v->threads = threads;
+    v->fitted = (ind_expr){0};
+    if (v->strategy == IND_STRATEGY_ROW_WARP) v->rows = threads / lanes;
+    return true;
+}
+
+/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+static bool cg__retune_together(ind__writer *w, int num) {
+    ind__variant *v = w->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+    if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
+        v->per_thread = num * v->vector;
+        return true;
+    }
+    if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
+    v->rows = v->threads / cg__row_threads(w) * num;
+    v->batch = num > 1 ? num : 0;
+    return true;
+}
+
+static void cg__retune(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const ind__tuning t = w->tuning;
+    if (t.threads && cg__retune_threads(w, t.threads)) {
+        v->tuned.threads = t.threads;
+        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+    }
+    if (t.together && cg__retune_together(w, t.together)) {
+        v->tuned.together = t.together;
+        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+    }
+    if (t.way) {
+        v->tuned.way = t.way;
+        cg__why(w, "%s; tuned to that", v->why);
+    }
+    if (!v->tuned.threads && !v->tuned.together) return;
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
+}
+
+/* Decides and writes the body. */
+static ind_status cg__emit_kernel(ind__writer *w) {
+    ind_status status = IND_OK;
+    if (w->kernel->kind == IND_KERNEL_MATMUL) {
+        cg__analyse(w);
+        cg__choose_index_bits(w);
+        status = cg__choose_matmul(w, w->variant);
+        if (!status) status = cg__emit_matmul(w);
+    } else {
+        if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
+        cg__split_vars(w);
+        if (w->failed) return ind__failed(w->context);
+        if (w->kernel->kind == IND_KERNEL_REDUCTION)
+            cg__choose_reduction(w);
+        else if (w->kernel->kind == IND_KERNEL_SCAN)
+            cg__choose_scan(w);
+        else if (w->kernel->kind == IND_KERNEL_SORT)
+            cg__choose_sort(w);
+        else
+            cg__choose_pointwise(w);
+        if (!w->part) cg__retune(w);
+        if (w->failed) return ind__failed(w->context);
+        status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
+                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
+                 : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
+                 : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
+                 : w->variant->strategy == IND_STRATEGY_MASKED    ? cg__emit_masked(w)
+                                                                  : cg__emit_pointwise(w);
+    }
+    if (status) return status;
+    return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
+static bool cg__sizes_fit(ind__writer *w) {
+    if (w->wide) return true;
+    for (uint32_t i = 0; i < w->num_args; i++)
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0))
+            return false;
+    return true;
+}
+
+#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+
+/* One way to make the variant; *more: there is another one. */
+static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
+                               int *used) {
+    const bool alone = way >= IND__CG_ALONE;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        ind__writer w;
+        *v = (ind__variant){.assume = assume,
+                            .vector = assume ? 8 : 1,
+                            .from = p->from,
+                            .to = p->to,
+                            .dependent = cg__launches_dependent(p)};
+        ind_status status = cg__init(&w, p, k, v, assume);
+        w.force_wide = attempt == 1;
+        v->way = way;
+        w.way = alone ? way - IND__CG_ALONE : way;
+        if (alone) w.max_cluster = 1;
+        if (!status) status = cg__emit_kernel(&w);
+        bool fits = status || cg__sizes_fit(&w);
+        if (!status && fits) status = cg__assemble(&w);
+        *more = w.more_ways;
+        *used |= w.used;
+        cg__free(&w);
+        if (status || fits) return status;
+    }
+    return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
+}
+
+/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
+    bool tried = false; /* to do without clusters */
+    *used = 0;
+    for (int way = p->tuning.way;; way++, v = v->otherwise) {
+        bool more = false;
+        ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
+        tried |= v->cluster < 2;
+        if (!more && v->cluster > 1) {
+            more = true;
+            way = IND__CG_ALONE + (tried ? way : -1);
+        }
+        if (status || !more) return status;
+        v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
+        if (!v->otherwise) return IND_OUT_OF_MEMORY;
+    }
+}
+
+static bool cg__has_guard(const ind__variant *v) {
+    return ind__ok(v->guard) || v->guard_aligned;
+}
+
+/* Rows that are walked along do not need to be of a certain length. */
+static bool cg__is_walked(const ind__variant *v) {
+    if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->to > (int64_t)v->threads * v->per_thread;
+    return v->strategy == IND_STRATEGY_SCAN_LOOKBACK || v->strategy == IND_STRATEGY_ROW_LOOPED ||
+           v->strategy == IND_STRATEGY_ROW_SPLIT;
+}
+
+#define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* The variants of a kernel while they are made. */
+typedef struct cg__variants {
+    ind_plan *plan;
+    const ind_kernel *kernel;
+    ind__variant variant[IND_MAX_VARIANTS];
+    int num;
+    int used; /* by the one that was made last */
+} cg__variants;
+
+/* The next variant, of `num`, which whoever asks for it keeps by counting it. */
+static ind_status cg__next_variant(cg__variants *x, int assume) {
+    if (x->num >= IND_MAX_VARIANTS)
+        return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
+                         IND_MAX_VARIANTS);
+    return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
+}
+
+/* Behind a variant that vectors must divide the rows for, the one that knows no such condition, if it has vectors, too,
+   as between boundaries; of a range of lengths in any case, as then it has at least the right number of threads. */
+static ind_status cg__plan_undivided(cg__variants *x, int assume) {
+    const int used = x->used;
+    if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
+    ind_status status = cg__next_variant(x, assume & ~IND__ASSUME_DIVISIBLE);
+    const ind__variant *made = &x->variant[x->num];
+    const bool walked = x->used & IND__ASSUME_LENGTH && cg__is_walked(made);
+    x->num += !status && x->used == (used & ~IND__ASSUME_DIVISIBLE) && (made->vector > 1 || made->to) && !walked;
+    return status;
+}
+
+/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is
+   fitted to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what
+   waits in shared memory has its place there, so that half of it is empty at the most. */
+static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
+/* The same for unaligned pointers, which are rare: those that do not wait in shared memory, by as few variants as that
+   takes. */
+static const int64_t cg__unaligned_ranges[] = {1024, 16384};
+
+/* The points of so many variables of a kernel. */
+static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
+    ind_expr extent[2 * IND_MAX_RANK];
+    const ind_body *b = k->body;
+    for (int v = 0; v < num; v++) extent[v] = ind_expr_symbol(b->var[from + v])->extent;
+    return ind_expr_product(b->context, extent, num);
+}
+
+/* Elements of a row of a reduction or a scan. */
+static ind_expr cg__reduced_numel(const ind_kernel *k) {
+    return cg__points_of(k, k->body->rank, k->body->rrank);
+}
+
+/* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
+   were known. None is built before a launch needs it. *rest: there are rows that no range has. */
+static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest) {
+    ind_status status = IND_OK;
+    int64_t least, most;
+    ind__known_bounds(cg__reduced_numel(x->kernel), &least, &most);
+    ind_plan *p = x->plan;
+    p->from = 0;
+    for (size_t i = 0; i < num && *rest && !status; i++) {
+        p->to = end[i];
+        if (p->to >= least) status = cg__next_variant(x, assume);
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
+        *rest = most > p->to;
+        p->from = p->to + 1;
+    }
+    p->to = 0;
+    return status;
+}
+
+/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? Of fewer rows
+   than there are multiprocessors most of the time is not what a block takes for its own. */
+static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
+    if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
+    const bool rows = likely->strategy == IND_STRATEGY_SCAN_WARP || likely->strategy == IND_STRATEGY_SCAN_BLOCK ||
+                      likely->strategy == IND_STRATEGY_ROW_WARP || likely->strategy == IND_STRATEGY_ROW_BLOCK ||
+                      likely->strategy == IND_STRATEGY_ROW_STAGED || likely->strategy == IND_STRATEGY_ROW_LOOPED;
+    return rows && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
+           ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
+}
+
+/* The most that cg__plan_variants makes: for the hinted length, each range and any length one with divided rows and one
+   without; one for each range of unaligned pointers; the last one. cg__plan_finish adds two. */
+_Static_assert(2 + 2 * IND__CG_COUNT(cg__row_ranges) + 2 + IND__CG_COUNT(cg__unaligned_ranges) + 1 + 2 <=
+                   IND_MAX_VARIANTS,
+               "IND_MAX_VARIANTS is below what a kernel with all ranges needs");
+
+/* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
+   and those for sizes that vectors do not divide. If the last of these has conditions in turn, then also the way that
+   always works. */
+static ind_status cg__plan_variants(cg__variants *x) {
+    const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
+    const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
+    bool rest = true, unaligned = true;
+    ind_status status = cg__next_variant(x, all);
+    if (status) return status;
+    const bool ranges = cg__has_ranges(x->plan, x->kernel, x->variant);
+    const bool known = x->used & IND__ASSUME_LENGTH && !cg__is_walked(x->variant);
+    if (known) x->num++, status = cg__plan_undivided(x, all);
+    if (!status && ranges) status = cg__plan_ranges(x, all, cg__row_ranges, IND__CG_COUNT(cg__row_ranges), &rest);
+    if (!status && rest) {
+        status = cg__next_variant(x, any);
+        x->num++;
+        if (!status && vectors) status = cg__plan_undivided(x, any);
+    }
+    x->plan->from = 0;
+    if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
+    if (ranges && x->variant[x->num - 1].guard_aligned)
+        status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
+                                 &unaligned);
+    x->plan->from = 0;
+    if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
+    x->num++;
+    return status;
+}
+
+/* The variants that the plan keeps. */
+static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
+    kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
+    kp->num_variants = kp->variant ? num : 0;
+    return kp->variant != NULL;
+}
+
+static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
+    cg__variants x = {.plan = p, .kernel = k};
+    ind_status status = cg__plan_variants(&x);
+    if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
+    return status;
+}

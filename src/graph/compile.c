@@ -1,0 +1,247 @@
+/* ---------------------------------------------------------------------------------------------- >>pipeline */
+
+/* What one compilation holds on its way down. */
+typedef struct ind__compilation {
+    ind_context *context; /* the module's to be */
+    ind_compile_desc desc;
+    ind_device device;
+    ind_target target;
+    uint32_t refusals; /* when it began */
+    ind_graph *given;  /* the graph as it was given, in the module's context */
+    ind_graph *graph;  /* after the passes */
+    ind__lowered *lowered;
+    ind_schedule *schedule;
+    ind_plan *plan;
+    const char **origin_name; /* op name per graph node */
+    const char **called_name; /* and the op called: it, or the composite that it is a part of */
+    const char **result_name; /* and the names of what it makes */
+    ind__arena names;
+    ind_module_stats stats;
+    double since; /* when the stage that runs now began */
+    ind_module *module;
+} ind__compilation;
+
+/* Adds the time since the last call to a stage's. */
+static void ind__clock_stage(ind__compilation *k, double *ms) {
+    double now = ind__now_ms();
+    *ms += now - k->since;
+    k->since = now;
+}
+
+/* The end of a stage. A proof without memory is no proof, and a decision made without it may be wrong: a compilation
+   to which an allocation was refused fails, whatever it made of that. */
+static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
+    return status ? status : ind__refused_since(k->context, k->refusals);
+}
+
+/* A target with no architecture is the default one; the other zero fields are filled in as well. */
+static ind_status ind__compile_device(ind__compilation *k) {
+    k->since = ind__now_ms();
+    if (k->desc.emit_only) {
+        k->device = IND_DEVICE_HOST;
+        k->target = k->desc.target;
+        ind__target_defaults(&k->target);
+        return IND_OK;
+    }
+    ind_target found = {0};
+    ind_status status = ind__device_resolve(k->context, k->desc.device, &k->device, &found);
+    if (status) return status;
+    k->target = k->desc.target.sm ? k->desc.target : found;
+    ind__target_defaults(&k->target);
+    k->since = ind__now_ms(); /* opening the device is no stage */
+    return IND_OK;
+}
+
+/* From here on the user's context is not touched: whoever builds in it may go on. */
+static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
+    if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
+    if (g->num_outputs + g->num_mutations == 0)
+        return ind__fail(g->context, IND_INVALID_ARGUMENT, "graph %s has no output", g->name);
+    k->context = ind__context_fork(g->context);
+    k->given = k->context ? ind__graph_import(k->context, g) : NULL;
+    if (!k->given) return ind__failed(g->context);
+    (void)ind__graph_enter(k->given);
+    ind_status status = ind__graph_verify(k->given);
+    if (!status) status = ind__compile_device(k);
+    return ind__stage_end(k, status);
+}
+
+/* "y", or "values, indices"; of a number, which has no name, "". NULL without memory. */
+static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
+    const ind__tensor_info *x = &k->graph->tensor[n->result];
+    if (n->op == IND_OP_SCALAR || n->num_results == 0) return "";
+    if (n->num_results == 1) return x->name;
+    size_t total = 1;
+    for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
+    char *joined = ind__arena_alloc(&k->names, total), *at = joined;
+    for (uint32_t r = 0; joined && r < n->num_results; r++)
+        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
+    return joined;
+}
+
+/* What the user calls each node: its op, and the tensors that it makes. */
+static ind_status ind__compile_names(ind__compilation *k) {
+    const uint32_t nodes = k->graph->num_nodes;
+    k->names.context = k->context;
+    k->origin_name = (const char **)ind__arena_alloc(&k->names, nodes * sizeof *k->origin_name);
+    k->called_name = (const char **)ind__arena_alloc(&k->names, nodes * sizeof *k->called_name);
+    k->result_name = (const char **)ind__arena_alloc(&k->names, nodes * sizeof *k->result_name);
+    if (!k->origin_name || !k->called_name || !k->result_name) return ind__failed(k->context);
+    for (uint32_t i = 1; i < nodes; i++) {
+        const ind__node *n = &k->graph->node[i];
+        k->origin_name[i] = n->name ? n->name : ind__op_name(n->op);
+        k->called_name[i] = n->composite ? n->composite : k->origin_name[i];
+        if (!(k->result_name[i] = ind__join_results(k, n))) return ind__failed(k->context);
+    }
+    return IND_OK;
+}
+
+static ind_status ind__compile_passes(ind__compilation *k) {
+    ind_status status = ind__graph_optimise(k->given, k->desc.disabled_passes, &k->graph);
+    if (status) return status;
+    ind__graph_take_facts(k->graph, k->given);
+    ind_graph_destroy(k->given);
+    k->given = NULL;
+    status = k->graph->status;
+    if (!status && ind__verifying(k->context)) status = ind__graph_verify(k->graph);
+    if (!status) status = ind__compile_names(k);
+    return ind__stage_end(k, status);
+}
+
+/* What the program calls must exist on the device that it is compiled for. */
+static ind_status ind__check_callbacks(const ind__compilation *k) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; !status && i < k->lowered->num_loops; i++) {
+        const ind_body *b = k->lowered->loop[i].body;
+        if (k->device == IND_DEVICE_HOST)
+            status = ind__body_needs_host(b);
+        else if (b->call)
+            status = ind__call_needs(k->context, b->call, IND_DEVICE_CUDA);
+    }
+    return status;
+}
+
+static ind_status ind__compile_lower(ind__compilation *k) {
+    k->lowered = ind__alloc(k->context, sizeof *k->lowered);
+    if (!k->lowered) return ind__failed(k->context);
+    ind_status status = ind__graph_lower(k->graph, &k->desc.realise, k->desc.deterministic, k->lowered);
+    if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status && !k->desc.emit_only) status = ind__check_callbacks(k);
+    ind__clock_stage(k, &k->stats.lower_ms);
+    return ind__stage_end(k, status);
+}
+
+static const char *ind__compilation_origin(uint32_t node, void *user) {
+    const ind__compilation *k = user;
+    return node < k->graph->num_nodes ? k->origin_name[node] : NULL;
+}
+
+static ind_status ind__compile_schedule(ind__compilation *k) {
+    const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
+    if (k->desc.fusion.row_blocks <= 0 && planned) k->desc.fusion.row_blocks = k->target.max_cluster;
+    ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
+    if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
+    if (!status)
+        status =
+            ind__schedule_create(k->context, k->lowered, &k->desc.fusion, ind__compilation_origin, k, &k->schedule);
+    ind__clock_stage(k, &k->stats.schedule_ms);
+    return ind__stage_end(k, status);
+}
+
+/* The host device walks the schedule itself; it has a plan only where the CUDA text is what is asked for. */
+static ind_status ind__compile_plan(ind__compilation *k) {
+    if (k->device != IND_DEVICE_CUDA && !k->desc.emit_only) return IND_OK;
+    ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
+    if (!status && ind__verifying(k->context)) status = ind__plan_verify(k->plan);
+    ind__clock_stage(k, &k->stats.emit_ms);
+    return ind__stage_end(k, status);
+}
+
+/* The module takes lowered, schedule and plan, whether it succeeds or not; the text of the graph stays with it. It owns
+   its context from here on. */
+static ind_status ind__compile_module(ind__compilation *k) {
+    ind__module_desc d = {
+        .device = k->device,
+        .lowered = k->lowered,
+        .schedule = k->schedule,
+        .plan = k->plan,
+        .name = k->graph->name,
+        .sizes = k->graph->size_symbol,
+        .num_sizes = k->graph->num_sizes,
+        .condition = k->graph->condition,
+        .num_conditions = k->graph->num_conditions,
+        .all_variants = k->desc.all_variants,
+        .origin_name = k->origin_name,
+        .called_name = k->called_name,
+        .result_name = k->result_name,
+        .num_origins = k->graph->num_nodes,
+        .stats = k->stats,
+    };
+    if (!ind_graph_text(k->graph)) return ind__failed(k->context);
+    k->lowered = NULL;
+    k->schedule = NULL;
+    k->plan = NULL;
+    ind_status status = ind__module_create(k->context, &d, &k->module);
+    if (status) return status;
+    k->module->stage_text[IND_STAGE_GRAPH] = k->graph->text.data;
+    memset(&k->graph->text, 0, sizeof k->graph->text);
+    return IND_OK;
+}
+
+/* Frees what the module did not take, and on failure the module. */
+static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
+    if (!k->context) return status;
+    ind__plan_free(k->plan);
+    ind__schedule_free(k->schedule);
+    if (k->lowered) ind__lowered_free(k->lowered);
+    ind__free(k->context, k->lowered);
+    ind__arena_free(&k->names);
+    (void)ind_facts_enter(k->context, NULL);
+    ind_graph_destroy(k->graph);
+    ind_graph_destroy(k->given);
+    status = ind__stage_end(k, status);
+    if (!status) return status;
+    ind__device_settle(k->context);
+    if (k->module)
+        ind_module_destroy(k->module);
+    else
+        ind__context_leave(k->context);
+    k->module = NULL;
+    return status;
+}
+
+ind_status ind_target_named(ind_context *context, const char *arch, ind_target *target) {
+    if (!context) return IND_INVALID_ARGUMENT;
+    if (!arch || !target) return ind__fail(context, IND_INVALID_ARGUMENT, "target: arch or target is NULL");
+    return ind__target_parse(context, arch, target);
+}
+
+/* The staircase, one step a line:
+
+     ops on tensors      verify, passes           inductor.h
+       |
+     loops over elements lower                    inductor.h onto inductor_ir.h
+       |
+     schedule            deps, fusion, memory     inductor_sched.h
+       |
+     kernels             plan, CUDA C             inductor_codegen_cuda.h      (skipped for the host device)
+       |
+     module              NVRTC, load              inductor_runtime.h */
+ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_module **module) {
+    if (module) *module = NULL;
+    if (!graph) return IND_INVALID_ARGUMENT;
+    if (!module) return ind__fail(graph->context, IND_INVALID_ARGUMENT, "compile: module is NULL");
+    ind__compilation k = {.refusals = ind__refusals(graph->context)};
+    if (desc) k.desc = *desc;
+
+    ind_status status = ind__compile_begin(&k, graph);
+    if (!status) status = ind__compile_passes(&k);
+    if (!status) status = ind__compile_lower(&k);
+    if (!status) status = ind__compile_schedule(&k);
+    if (!status) status = ind__compile_plan(&k);
+    if (!status) status = ind__compile_module(&k);
+
+    status = ind__compile_end(&k, status);
+    *module = k.module;
+    return status;
+}

@@ -1,0 +1,147 @@
+/* ------------------------------------------------------------------------------------------------ >>import */
+/* A graph is compiled in the context of its module, and the graph of a kernel is handed out in the user's. */
+
+typedef struct graph__import {
+    ind__import exprs;
+    ind_graph *to;
+    bool failed;
+} graph__import;
+
+static ind_expr graph__import_expr(graph__import *m, ind_expr e) {
+    ind_expr made = ind__import_expr(&m->exprs, e);
+    m->failed = m->failed || (ind__ok(e) && !ind__ok(made));
+    return made;
+}
+
+static void *graph__import_copy(graph__import *m, const void *data, size_t bytes) {
+    void *copy = data ? ind__arena_copy(&m->to->arena, data, bytes) : NULL;
+    m->failed = m->failed || (data && !copy);
+    return copy;
+}
+
+static const char *graph__import_string(graph__import *m, const char *s) {
+    return graph__import_copy(m, s, s ? strlen(s) + 1 : 0);
+}
+
+static const ind_expr *graph__import_list(graph__import *m, const ind_expr *list, int count) {
+    ind_expr *copy = graph__import_copy(m, list, (size_t)count * sizeof *list);
+    for (int i = 0; copy && i < count; i++) copy[i] = graph__import_expr(m, list[i]);
+    return copy;
+}
+
+static ind__attr graph__import_attr(graph__import *m, ind__attr a) {
+    a.e = graph__import_expr(m, a.e);
+    a.s = graph__import_string(m, a.s);
+    a.list = graph__import_list(m, a.list, a.count);
+    a.floats = graph__import_copy(m, a.floats, (size_t)a.count * sizeof *a.floats);
+    return a;
+}
+
+static void graph__import_node(graph__import *m, const ind__node *from) {
+    ind_graph *g = m->to;
+    ind__node *n = IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes);
+    m->failed = m->failed || !n;
+    if (m->failed) return;
+    *n = *from;
+    n->body = NULL;
+    n->operand = graph__import_copy(m, from->operand, from->num_operands * sizeof *from->operand);
+    n->name = graph__import_string(m, from->name);
+    n->file = graph__import_string(m, from->file);
+    n->attr = graph__import_copy(m, from->attr, from->num_attrs * sizeof *from->attr);
+    for (uint32_t i = 0; n->attr && i < from->num_attrs; i++) n->attr[i] = graph__import_attr(m, from->attr[i]);
+    if (from->body) n->body = ind__import_body(&m->exprs, from->body);
+    m->failed = m->failed || (from->body && !n->body);
+}
+
+static void graph__import_tensor(graph__import *m, const ind__tensor_info *from) {
+    ind_graph *g = m->to;
+    ind__tensor_info *t = IND__PUSH(g->context, ind__tensor_info, g->tensor, g->num_tensors, g->cap_tensors);
+    m->failed = m->failed || !t;
+    if (m->failed) return;
+    *t = *from;
+    for (int d = 0; d < from->rank; d++) t->size[d] = graph__import_expr(m, from->size[d]);
+    t->stride = graph__import_list(m, from->stride, from->rank);
+    t->name = graph__import_string(m, from->name);
+}
+
+/* The table of names, in which a tensor may have several. */
+static void graph__import_names(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    g->names = from->cap_names ? ind__alloc(g->context, from->cap_names * sizeof *g->names) : NULL;
+    m->failed = m->failed || (from->cap_names && !g->names);
+    if (m->failed) return;
+    g->cap_names = from->cap_names;
+    g->num_names = from->num_names;
+    for (uint32_t i = 0; i < from->cap_names; i++) {
+        const struct ind__name *n = &from->names[i];
+        const bool own = n->tensor && n->name == from->tensor[n->tensor].name;
+        g->names[i].tensor = n->tensor;
+        g->names[i].name = own ? g->tensor[n->tensor].name : graph__import_string(m, n->name);
+    }
+}
+
+static void graph__import_conditions(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    for (uint32_t i = 0; i < from->num_conditions && !m->failed; i++) {
+        ind__condition *c = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+        m->failed = !c;
+        if (!c) return;
+        *c = (ind__condition){graph__import_expr(m, from->condition[i].e), from->condition[i].guard,
+                              graph__import_string(m, from->condition[i].text)};
+    }
+    m->failed = m->failed || ind__import_facts(&m->exprs, from->facts, g->facts);
+}
+
+static void graph__import_sizes(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    for (uint32_t i = 0; i < from->num_sizes && !m->failed; i++) {
+        ind_expr *s = IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes);
+        m->failed = !s;
+        if (s) *s = graph__import_expr(m, from->size_symbol[i]);
+    }
+    g->num_unbacked = from->num_unbacked;
+    for (uint32_t u = 0; u < from->num_unbacked; u++) {
+        ind__unbacked *to = &g->unbacked[u];
+        *to = from->unbacked[u];
+        to->symbol = graph__import_expr(m, to->symbol);
+        to->most = graph__import_expr(m, to->most);
+        to->equal = graph__import_expr(m, to->equal);
+    }
+}
+
+static void graph__import_results(graph__import *m, const ind_graph *from) {
+    ind_graph *g = m->to;
+    for (uint32_t i = 0; i < from->num_outputs && !m->failed; i++) {
+        struct ind__output *o = IND__PUSH(g->context, struct ind__output, g->output, g->num_outputs, g->cap_outputs);
+        m->failed = !o;
+        if (o) *o = (struct ind__output){from->output[i].tensor, graph__import_string(m, from->output[i].name)};
+    }
+    for (uint32_t i = 0; i < from->num_mutations && !m->failed; i++) {
+        struct ind__mutation *to =
+            IND__PUSH(g->context, struct ind__mutation, g->mutation, g->num_mutations, g->cap_mutations);
+        m->failed = !to;
+        if (to) *to = from->mutation[i];
+    }
+    for (uint32_t i = 0; i < from->num_functions && !m->failed; i++)
+        m->failed = ind__graph_add_function(g, from->function[i]) != IND_OK;
+}
+
+ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
+    ind_graph *g = ind_graph_create(to, from->name);
+    if (!g) return NULL;
+    graph__import m = {.exprs = ind__import_begin(to), .to = g};
+    graph__import_sizes(&m, from);
+    if (!m.failed) graph__import_conditions(&m, from);
+    for (uint32_t i = 1; i < from->num_nodes && !m.failed; i++) graph__import_node(&m, &from->node[i]);
+    for (uint32_t i = 1; i < from->num_tensors && !m.failed; i++) graph__import_tensor(&m, &from->tensor[i]);
+    if (!m.failed) graph__import_names(&m, from);
+    if (!m.failed) graph__import_results(&m, from);
+    ind__import_end(&m.exprs);
+    g->num_writes = from->num_writes;
+    g->last_results = from->last_results;
+    memcpy(g->op_count, from->op_count, sizeof g->op_count);
+    if (!m.failed) return g;
+    ind_graph_destroy(g);
+    (void)ind__failed(to);
+    return NULL;
+}

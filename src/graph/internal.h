@@ -1,0 +1,147 @@
+/* ---------------------------------------------------------------------------------------------- >>internal */
+
+/* Kinds of attributes: enumerator, name in the op table, what an error calls it. */
+#define IND__ATTR_KINDS(X)                                                                                             \
+    X(NONE, "none", "none") /* not given, and the default is none */                                                   \
+    X(INT, "int", "an integer")                                                                                        \
+    X(FLOAT, "float", "a number")                                                                                      \
+    X(BOOL, "bool", "true or false")                                                                                   \
+    X(STR, "str", "a string")                                                                                          \
+    X(DTYPE, "dtype", "an element type")                                                                               \
+    X(INTS, "ints", "a list of integers")                                                                              \
+    X(FLOATS, "floats", "a list of numbers")                                                                           \
+    X(SIZES, "sizes", "a list of sizes")                                                                               \
+    X(SIZE, "size", "a size")                                                                                          \
+    X(EXPRS, "exprs", "a list of expressions")                                                                         \
+    X(SCALAR, "scalar", "a number") /* i if is_int, else f */
+
+typedef enum ind__attr_kind {
+#define X(name, text, description) IND__ATTR_##name,
+    IND__ATTR_KINDS(X)
+#undef X
+        IND__NUM_ATTR_KINDS
+} ind__attr_kind;
+
+typedef struct ind__attr {
+    ind__attr_kind kind;
+    bool is_int;
+    int64_t i; /* INT, BOOL, DTYPE, SCALAR */
+    double f;  /* FLOAT, SCALAR */
+    const char *s;
+    ind_expr e;           /* SIZE */
+    const ind_expr *list; /* INTS (integer expressions) and SIZES */
+    const double *floats; /* FLOATS */
+    int count;
+} ind__attr;
+
+/* One op. Operand positions are those of the op table; an absent optional operand is 0. */
+typedef struct ind__node {
+    ind_graph_op op;
+    uint32_t *operand; /* tensor ids */
+    uint32_t num_operands;
+    ind__attr *attr; /* as many as the table says */
+    uint32_t num_attrs;
+    uint32_t result; /* first tensor id; the others follow */
+    uint32_t num_results;
+    ind_body *body;   /* CUSTOM: loads have source = operand position. ASSOCIATIVE_SCAN: loads are the values left and
+                         right, stores those joined. Owned by the graph */
+    const char *name; /* CUSTOM, ASSOCIATIVE_SCAN: the op's name */
+    const char *composite; /* the op called, of which this is a part; NULL: itself */
+    const char *file;      /* caller's position or NULL */
+    int line;
+} ind__node;
+
+typedef struct ind__tensor_info {
+    const char *name;
+    ind_dtype dtype;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+    uint32_t node;
+    bool weak;    /* SCALAR: a Python number; it has no name */
+    bool named;   /* the name was given, not made up */
+    bool donated; /* an input whose memory may be written over */
+    /* Memory, for ops in place (only where a graph is built): */
+    uint32_t viewed, root;  /* the operand whose memory it shows, and the tensor whose own that is; 0: its own */
+    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: how often its memory was written to */
+    uint32_t now, seen;     /* the tensor that holds what it shows since write `seen`; 0: itself */
+    uint32_t unsure,
+        since; /* of a root: whose memory it shows for some sizes only, and how often that was written to */
+} ind__tensor_info;
+
+struct ind_graph {
+    ind__owned owned; /* first */
+    ind_context *context;
+    ind__arena arena;
+    const char *name;
+    ind__node *node; /* [0] unused; topological by construction */
+    uint32_t num_nodes, cap_nodes;
+    ind__tensor_info *tensor; /* [0] unused */
+    uint32_t num_tensors, cap_tensors;
+    ind_expr *size_symbol; /* declared sizes in order */
+    uint32_t num_sizes, cap_sizes;
+    ind__condition *condition; /* facts and guards in order, as given */
+    uint32_t num_conditions, cap_conditions;
+    ind_facts *facts;    /* the same as a fact set */
+    bool facts_borrowed; /* a rewritten copy uses those of the graph it was made from */
+    bool *used;          /* by size: one of the first num_scanned nodes has it */
+    uint32_t num_used, cap_used, num_scanned;
+    ind__unbacked unbacked[IND__MAX_UNBACKED]; /* sizes that come from data, in order */
+    uint32_t num_unbacked;
+    const char *wanted_size; /* name for the next of them; NULL: the first free of u0, u1, .. */
+    struct ind__output {
+        uint32_t tensor;
+        const char *name;
+    } * output;
+    uint32_t num_outputs, cap_outputs;
+    struct ind__mutation {
+        uint32_t input, value; /* tensors: after a run, the input's memory holds the value */
+    } * mutation;
+    uint32_t num_mutations, cap_mutations;
+    uint32_t num_writes;            /* ops in place so far */
+    const ind__function **function; /* of the user, that CALLs of this graph may name */
+    uint32_t num_functions, cap_functions;
+    struct ind__name {
+        const char *name; /* NULL: free */
+        uint32_t tensor;  /* 0: the name was given up */
+    } * names;            /* open addressing, cap_names a power of two */
+    uint32_t num_names, cap_names;
+    uint32_t op_count[IND_NUM_OPS];   /* for made-up names: gelu, gelu_1, .. */
+    const struct ind__schema *schema; /* the op table's strings, parsed; by op */
+    ind_status status;
+    char error[1024];
+    const char *here_file;
+    int here_line;
+    uint32_t last_results; /* of the op added last, be it a composite */
+    const char *composite; /* the op being written as others, the outermost; NULL: none */
+    ind__text text;
+};
+
+/* Flag of the op table. */
+bool ind__op_has(ind_graph_op op, char flag);
+const char *ind__op_name(ind_graph_op op);
+/* Appends a node (operands and attributes complete), infers its results; returns the first result or an invalid one.
+   The only way nodes are made: by the API, the parser and the passes. body: CUSTOM only, ownership passes. */
+ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
+                          const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
+/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy graphs.
+ */
+ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
+                             int rank);
+ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
+/* Puts the graph's facts into force for all that is built or asked in its context, until the fact set that was in force
+   before, which is returned, is put back by ind_facts_enter. */
+ind_facts *ind__graph_enter(const ind_graph *g);
+/* The elements [*first, *last) that a slice takes of a dimension of this size, in Python's way; first <= last. */
+void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
+/* Type that tensors and numbers promote to (torch.result_type); absent ones (0) have no say. IND_DTYPE_NONE for none.
+ */
+ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
+/* The same graph in another context of the same root; it is only read. NULL on failure. */
+ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
+/* A new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
+ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
+/* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
+ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
+                            ind__lowered *out);
+ind_status ind__graph_verify(const ind_graph *g);

@@ -1,0 +1,163 @@
+/* --------------------------------------------------------------------------------------------- >>lowerings */
+
+/* One row per graph op says how it becomes loops over boxes: the function that lowers it, and for pointwise ops the
+   loop function or even just the loop op, with the one that stands in for it on bools.
+
+   Two kinds of types: a tensor has the dtype of the graph; inside a loop a value has a compute type (f32 for f16 and
+   bf16). Every operand is cast to the compute type of its op first, which is the whole of type promotion. An f16 or
+   bf16 result that stays inside a kernel is not rounded in between (as in TorchInductor); an explicit cast rounds. */
+
+typedef struct graph__lower_walk {
+    const ind_graph *graph;
+    ind__lowered *program;
+    ind__box **box;         /* by tensor */
+    uint32_t *users;        /* by tensor: how often later ops read it */
+    uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
+    uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
+    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    bool deterministic;     /* scatters join what meets in the order of the points */
+} graph__lower_walk;
+
+typedef struct graph__lower_ctx graph__lower_ctx;
+typedef ind_value (*graph__lower_element_fn)(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l);
+typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+typedef ind_status (*graph__lower_fn)(graph__lower_ctx *l, ind__box **results);
+
+typedef struct graph__lowering_row {
+    graph__lower_fn lower;
+    graph__lower_element_fn element;
+    ind_loop_op op, bool_op;
+} graph__lowering_row;
+
+static const graph__lowering_row *graph__lowering_of(ind_graph_op op);
+
+/* The node being lowered: what its loop functions are given. */
+struct graph__lower_ctx {
+    const graph__lower_walk *w;
+    ind_context *context;
+    const ind__node *node;
+    const graph__lowering_row *row;
+    const ind__tensor_info *result;  /* of the first result; the others follow */
+    ind_dtype compute;               /* type the operands are cast to */
+    graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
+    ind__box *part[2];               /* results of an earlier loop of this node */
+    graph__lower_scatter_fn scatter; /* of the scatter being recorded */
+    ind_reduction mode;              /* .. how its values join what is there */
+    int whole_dims;                  /* .. last dimensions in which each point stores all of what is there, in order */
+    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
+    double number;                   /* of graph__number_element, for floats and for the others */
+    int64_t number_int;
+    struct { /* dimensions of what a reduction reads, mostly operand 0 */
+        int rank;
+        int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
+        ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
+        ind_expr count;                                   /* elements that one result is made of */
+    } axes;
+    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+        ind__box *x, *gradient;
+        bool grouped;
+        int rows; /* leading dimensions of x that number what is normalised together */
+    } norm;
+    struct {                         /* loss over classes */
+        ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
+        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions but that of the classes */
+        int rank, classes;
+    } loss;
+    ind__window window; /* of a pool or a convolution */
+    ind__conv conv;
+    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
+    bool adaptive[3];                     /* the window's size and place depend on its number */
+    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+        ind__box *a, *b;
+        bool has_m, has_n, transposed; /* transposed: b is [n, k] */
+        ind_expr size[IND_MAX_RANK];
+        int rank, batch;
+    } product;
+    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+        ind_expr size[IND_MAX_RANK];
+        int rank;
+        graph__lower_element_fn flag;
+        ind__box *counts;
+    } chosen;
+    struct { /* unique along a dimension: how many slices of how many parts; what a row of parts is ordered by */
+        int dim;
+        ind_expr num, parts;
+        graph__lower_element_fn key;
+        ind__box *ranks; /* of the parts, [parts, num], where they have been joined: equal ones have the same */
+    } slices;
+    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+        int dim;
+        ind_expr most;
+    } repeats;
+    struct {
+        ind__box *scores;  /* query @ key^T */
+        ind_expr features; /* of query and key */
+    } attention;
+};
+
+static const ind__tensor_info *graph__lower_operand_info(const graph__lower_ctx *l, uint32_t k) {
+    return &l->w->graph->tensor[l->node->operand[k]];
+}
+
+static bool graph__lower_has_operand(const graph__lower_ctx *l, uint32_t k) {
+    return k < l->node->num_operands && l->node->operand[k] != 0;
+}
+
+static ind__box *graph__lower_operand_box(const graph__lower_ctx *l, uint32_t k) {
+    return l->w->box[l->node->operand[k]];
+}
+
+static bool graph__size_is_one(ind_expr size) {
+    return ind_known_eq(size, ind_int(size.context, 1));
+}
+
+static bool graph__size_is_zero(ind_expr size) {
+    return ind_known_eq(size, ind_int(size.context, 0));
+}
+
+static ind_value graph__lower_cast(ind_ops *o, ind_value v, ind_dtype dtype) {
+    return v.id && ind_op_dtype(o, v) != dtype ? ind_op_cast(o, v, dtype) : v;
+}
+
+static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtype dtype) {
+    if (!graph__typed_number_cast(x, dtype, &x)) {
+        ind__fail(ind_op_context(o), IND_OUT_OF_RANGE, "a number does not fit in %s", ind_dtype_name(dtype));
+        return (ind_value){0};
+    }
+    ind_dtype compute = ind_dtype_compute(dtype);
+    return ind_dtype_is_float(dtype) ? ind_op_constant(o, x.f, compute) : ind_op_constant_int(o, x.i, compute);
+}
+
+/* Element of a box of `rank` dimensions under broadcasting: missing leading dimensions, and index 0 where the size
+ * is 1. */
+static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
+    ind_expr at[IND_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) {
+        at[d] = graph__size_is_one(x->size[d]) ? ind_int(ind_op_context(o), 0) : index[rank - x->rank + d];
+    }
+    return ind__box_load(o, x, at, x->rank);
+}
+
+/* Operand k at an index of the result, in `dtype`. A Python number is a constant of that type, unrounded until then. */
+static ind_value graph__lower_operand_as(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                         int rank, ind_dtype dtype) {
+    const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
+    if (from->op == IND_OP_SCALAR) return graph__lower_number(o, graph__typed_number_of(&from->attr[0]), dtype);
+    return graph__lower_cast(o, graph__lower_load_broadcast(o, graph__lower_operand_box(l, k), index, rank), dtype);
+}
+
+static ind_value graph__lower_operand(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
+                                      int rank) {
+    return graph__lower_operand_as(o, l, k, index, rank, l->compute);
+}
+
+static ind_value graph__lower_float(ind_ops *o, const graph__lower_ctx *l, double v) {
+    return ind_op_constant(o, v, l->compute);
+}
+
+static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, const ind__attr *factor) {
+    graph__typed_number f = graph__typed_number_of(factor);
+    if (l->compute == IND_BOOL) return f.i || f.f != 0 ? x : ind_op_constant_int(o, 0, IND_BOOL);
+    return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
+}

@@ -1,0 +1,78 @@
+/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
+
+/* Do both boxes show the same memory, or will they? */
+static bool graph__same_memory(const ind__box *a, const ind__box *b) {
+    return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
+}
+
+/* May what the box holds be given up for good: as its buffer belongs to the program, or to an input that is mutated? */
+static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
+    if (!x->identity) return false;
+    if (!x->storage->buffer) return true;
+    const ind__buffer *b = &w->program->buffer[x->storage->buffer];
+    if (b->output || b->mutated_by || b->kind == IND__BUFFER_CONST) return false;
+    if (b->kind == IND__BUFFER_COMPUTED) return true;
+    uint32_t input = ind__find_tensor(w->graph, b->name, strlen(b->name));
+    return ind__find_mutation(w->graph, input) != NULL;
+}
+
+/* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
+   constants are at the end, is a reader. */
+static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
+    return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
+}
+
+static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
+    if (!graph__may_overwrite(l->w, x)) return false;
+    for (uint32_t k = 1; k < l->node->num_operands; k++)
+        if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
+    return graph__last_read(l, x);
+}
+
+/* Remembers for the schedule's text who keeps operand 0 from being changed in place, if it may be at all. */
+static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
+    ind__lowered *p = l->w->program;
+    const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
+    if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
+    ind__kept *k = IND__PUSH(p->context, ind__kept, p->kept, p->num_kept, p->cap_kept);
+    uint32_t reader = graph__last_read(l, x) ? here : x->storage->last_reader;
+    if (k) *k = (ind__kept){x->storage->buffer, here, reader};
+}
+
+/* A buffer with the values of operand 0 that this op may change. */
+static ind__box *graph__lower_base(graph__lower_ctx *l) {
+    ind__box *self = graph__lower_operand_box(l, 0);
+    if (l->into) return l->into;
+    if (!graph__dies_here(l, self)) {
+        graph__note_kept(l, self);
+        return ind__box_copy(l->w->program, self);
+    }
+    return ind__box_realise(l->w->program, self) ? NULL : self;
+}
+
+static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+    graph__lower_ctx *l = user;
+    l->scatter(o, index, rank, to, l);
+}
+
+static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
+
+/* The element of the memory written to that is element `at` of operand 0. */
+static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
+    ind_expr from[IND_MAX_RANK];
+    if (!l->into) {
+        memcpy(out, at, (size_t)rank * sizeof *at);
+        return rank;
+    }
+    const ind__tensor_info *x = graph__lower_operand_info(l, 0);
+    for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
+    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
+    return l->into->rank;
+}
+
+static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
+                                ind_value v, ind_value mask) {
+    ind_expr placed[IND_MAX_RANK];
+    rank = graph__placed(l, at, rank, placed);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
+}

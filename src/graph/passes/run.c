@@ -1,0 +1,187 @@
+/* ---- rounds ---- */
+
+static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
+    [IND_PASS_DCE] = NULL, /* chooses the nodes: mark_live_nodes */
+    [IND_PASS_FOLD] = graph__pass_fold,
+    [IND_PASS_NOOP] = graph__pass_noop,
+    [IND_PASS_CSE] = graph__pass_cse,
+};
+
+/* The sizes from data in what a node is given and gives, as bits. */
+static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
+    uint64_t in = 0;
+    for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
+        const ind__tensor_info *t = &g->tensor[n->result + r];
+        for (int d = 0; d < t->rank; d++) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, t->size[d]);
+    }
+    for (uint32_t i = 0; g->num_unbacked && i < n->num_attrs; i++) {
+        const ind__attr *a = &n->attr[i];
+        if (a->kind == IND__ATTR_SIZE) in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->e);
+        for (int k = 0; (a->kind == IND__ATTR_SIZES || a->kind == IND__ATTR_INTS) && k < a->count; k++)
+            in |= ind__unbacked_in(g->unbacked, g->num_unbacked, a->list[k]);
+    }
+    return in;
+}
+
+/* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
+static void graph__mark_live_nodes(graph__rewrite *r) {
+    const ind_graph *g = r->from;
+    bool all = !(r->enabled >> IND_PASS_DCE & 1);
+    for (uint32_t i = 0; i < g->num_outputs; i++) r->live[g->tensor[g->output[i].tensor].node] = true;
+    for (uint32_t i = 0; i < g->num_mutations; i++) r->live[g->tensor[g->mutation[i].value].node] = true;
+    for (uint32_t i = g->num_nodes; i-- > 1;) {
+        const ind__node *n = &g->node[i];
+        r->live[i] = r->live[i] || all || n->op == IND_OP_INPUT || n->op == IND_OP_CONST;
+        r->changed = r->changed || !r->live[i];
+        for (uint32_t k = 0; r->live[i] && k < n->num_operands; k++) {
+            if (n->operand[k]) r->live[g->tensor[n->operand[k]].node] = true;
+        }
+        uint64_t sizes = r->live[i] ? graph__sizes_from_data(g, n) : 0;
+        for (uint32_t u = 0; u < g->num_unbacked; u++)
+            if (sizes >> u & 1) r->live[g->unbacked[u].node] = true;
+    }
+}
+
+static ind_body *graph__body_clone(ind_context *c, const ind_body *b) {
+    ind__import same = ind__import_begin(c);
+    return ind__import_body(&same, b);
+}
+
+/* Adds n to r->to under the names and the position it has in r->from. Returns its first result, 0 on failure. */
+static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
+    ind_tensor made;
+    ind_body *body = NULL;
+    if (n->body && !(body = graph__body_clone(r->to->context, n->body))) return 0;
+    ind_here(r->to, n->file, n->line);
+    const ind__tensor_info *x = &r->from->tensor[n->result];
+    if (n->op == IND_OP_INPUT || n->op == IND_OP_CONST) {
+        made = ind__graph_source(r->to, n->op, x->name, x->dtype, x->size, x->rank);
+        if (made.id) r->to->tensor[made.id].donated = x->donated;
+    } else {
+        made = ind__graph_add(r->to, n->op, n->operand, n->num_operands, n->attr, n->num_attrs, body, n->name);
+        for (uint32_t k = 0; made.id && n->op != IND_OP_SCALAR && k < n->num_results; k++) {
+            ind_named((ind_tensor){r->to, made.id + k}, x[k].name);
+        }
+    }
+    if (made.id) r->to->node[r->to->tensor[made.id].node].composite = n->composite;
+    if (made.id && graph__mergeable(n->op)) {
+        uint32_t node = r->to->tensor[made.id].node;
+        *graph__seen_slot(r, &r->to->node[node]) = node;
+    }
+    return made.id;
+}
+
+static uint32_t graph__rewrite_node(graph__rewrite *r, const ind__node *n) {
+    for (int p = 0; p < IND_NUM_PASSES; p++) {
+        uint32_t x = graph__pass_table[p] && (r->enabled >> p & 1) ? graph__pass_table[p](r, n) : 0;
+        if (x) {
+            r->changed = true;
+            return x;
+        }
+    }
+    return graph__rewrite_add(r, n);
+}
+
+static ind_status graph__rewrite_status(const graph__rewrite *r) {
+    ind_status status = ind_graph_status(r->to);
+    return status ? status : ind__failed(r->to->context);
+}
+
+static bool graph__borrow_facts(ind_graph *to, const ind_graph *from) {
+    ind_facts_destroy(to->facts);
+    to->facts = from->facts;
+    to->facts_borrowed = true;
+    for (uint32_t i = 0; i < from->num_conditions; i++) {
+        ind__condition *c =
+            IND__PUSH(to->context, ind__condition, to->condition, to->num_conditions, to->cap_conditions);
+        if (!c) return false;
+        *c = from->condition[i];
+    }
+    return true;
+}
+
+static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
+    const ind_graph *g = r->from;
+    for (uint32_t i = 0; i < g->num_sizes; i++) {
+        ind_status status = ind__graph_declare(r->to, g->size_symbol[i]);
+        if (status) return status;
+    }
+    if (!graph__borrow_facts(r->to, g)) return ind__failed(g->context);
+    for (uint32_t i = 0; i < g->num_functions; i++) {
+        ind_status status = ind__graph_add_function(r->to, g->function[i]);
+        if (status) return status;
+    }
+    for (uint32_t i = 1; i < g->num_nodes; i++) {
+        ind__node n = g->node[i];
+        if (!r->live[i]) continue;
+        for (uint32_t k = 0; k < n.num_operands; k++) operands[k] = r->map[n.operand[k]];
+        n.operand = operands;
+        uint32_t x = graph__rewrite_node(r, &n);
+        if (!x) return graph__rewrite_status(r);
+        for (uint32_t k = 0; k < n.num_results; k++) r->map[n.result + k] = x + k;
+    }
+    for (uint32_t i = 0; i < g->num_outputs; i++) {
+        ind_status status = ind_output(r->to, g->output[i].name, (ind_tensor){r->to, r->map[g->output[i].tensor]});
+        if (status) return status;
+    }
+    for (uint32_t i = 0; i < g->num_mutations; i++) {
+        const struct ind__mutation *m = &g->mutation[i];
+        ind_status status = ind_mutate((ind_tensor){r->to, r->map[m->input]}, (ind_tensor){r->to, r->map[m->value]});
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+/* One round: *out is a rewritten copy of g. */
+static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
+    ind_context *c = g->context;
+    graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
+    uint32_t most = 1;
+    for (uint32_t i = 1; i < g->num_nodes; i++) most = g->node[i].num_operands > most ? g->node[i].num_operands : most;
+    while (r.seen_size < 2 * (uint64_t)g->num_nodes && r.seen_size < UINT32_MAX / 4) r.seen_size *= 2;
+    uint32_t *operands = ind__alloc(c, most * sizeof *operands);
+    r.map = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *r.map);
+    r.live = ind__alloc(c, (g->num_nodes + (size_t)1) * sizeof *r.live);
+    r.seen = ind__alloc(c, r.seen_size * sizeof *r.seen);
+    r.to = operands && r.map && r.live && r.seen ? ind_graph_create(c, g->name) : NULL;
+    ind_status status = r.to ? IND_OK : ind__failed(c);
+    if (status == IND_OK) {
+        graph__mark_live_nodes(&r);
+        status = graph__copy_nodes(&r, operands);
+    }
+    if (status) {
+        ind_graph_destroy(r.to);
+        r.to = NULL;
+    }
+    ind__free(c, operands);
+    ind__free(c, r.map);
+    ind__free(c, r.live);
+    ind__free(c, r.seen);
+    *out = r.to;
+    *changed = r.changed;
+    return status;
+}
+
+/* A rewritten copy owns facts and conditions from here on: the graph that it was made of may go before it. */
+static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
+    copy->facts_borrowed = false;
+    g->facts_borrowed = true;
+    for (uint32_t i = 0; i < copy->num_conditions; i++) {
+        const char *text = copy->condition[i].text;
+        copy->condition[i].text = ind__arena_string(&copy->arena, text, strlen(text));
+        if (!copy->condition[i].text) ind__graph_no_memory(copy, "fact");
+    }
+}
+
+ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out) {
+    bool changed;
+    ind_graph *next = NULL;
+    *out = NULL;
+    ind_status status = graph__rewrite_round(g, ~disabled_passes, out, &changed);
+    for (int round = 1; status == IND_OK && changed && round < IND__MAX_ROUNDS; round++) {
+        status = graph__rewrite_round(*out, ~disabled_passes, &next, &changed);
+        ind_graph_destroy(*out);
+        *out = next;
+    }
+    return status;
+}

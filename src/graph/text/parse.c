@@ -1,0 +1,32 @@
+/* ------------------------------------------------------------------------------------------------ >>parser */
+/* Recursive descent without recursion: statements hold calls, calls hold values, lists do not nest. Whatever the bytes,
+   the first error stays and every function after it returns at once. */
+
+typedef struct ind__parser {
+    ind_graph *g;
+    const char *text, *at;
+    const ind_tensor *given; /* $0, $1, .. of ind_apply */
+    int num_given;
+    bool as_written;     /* expressions are not put under the graph's facts */
+    const char *unknown; /* name of an undeclared size that an expression used */
+    size_t unknown_length;
+    int brackets;        /* within ( or [ lines may be broken */
+    const char *counted; /* up to here lines are counted */
+    int lines;
+    ind_status status;
+    const char *error_at;
+    char error[900];
+} ind__parser;
+
+static bool ind__parse_error(ind__parser *p, const char *at, ind_status status, const char *format, ...)
+    IND__PRINTF(4, 5);
+static bool ind__parse_error(ind__parser *p, const char *at, ind_status status, const char *format, ...) {
+    if (p->status) return false;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->error, sizeof p->error, format, args);
+    va_end(args);
+    p->status = status;
+    p->error_at = at;
+    return false;
+}

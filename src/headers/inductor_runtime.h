@@ -1,0 +1,106 @@
+#ifdef INDUCTOR_IMPLEMENTATION
+#define INDUCTOR_RUNTIME_IMPLEMENTATION
+#endif
+/* inductor_runtime.h - compiles the kernels of a plan and runs them, on a GPU through the driver API and NVRTC (both
+   opened at run time), or on the host device, which walks the same schedule.
+
+   Do this in *one* .c file (C11) to create the implementation:
+
+       #define INDUCTOR_RUNTIME_IMPLEMENTATION
+       #include "inductor_runtime.h"
+
+   Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
+
+   A kernel's variants have conditions on sizes and on the pointers' alignment. The one that the hints select is built
+   with the module; another when a launch is the first whose sizes and pointers select it, by that launch, once for all
+   threads, and from then on it is as good as built with the module. ind_compile_desc.all_variants builds all at once.
+
+   What it does not do: copy between devices, use a device but the context's one.
+
+   Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
+   implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
+   >>host-device >>cuda-device >>capture >>profile >>tune >>readiness
+*/
+#include "inductor_codegen_cuda.h"
+#ifndef INDUCTOR_RUNTIME_H
+#define INDUCTOR_RUNTIME_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//@ runtime/runtime.h
+//@ runtime/internal.h
+#ifdef __cplusplus
+}
+#endif
+#endif /* INDUCTOR_RUNTIME_H */
+
+/* =============================================================================================================== */
+#ifdef INDUCTOR_RUNTIME_IMPLEMENTATION
+#ifndef INDUCTOR_RUNTIME_IMPLEMENTATION_DONE
+#define INDUCTOR_RUNTIME_IMPLEMENTATION_DONE
+
+#ifdef __cplusplus
+#error "the implementation is C11: define the implementation macro in a .c file"
+#endif
+
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#if defined(_WIN32)
+#ifndef WIN32_LEAN_AND_MEAN
+#define WIN32_LEAN_AND_MEAN
+#endif
+#ifndef NOMINMAX
+#define NOMINMAX
+#endif
+#include <fcntl.h>
+#include <io.h>
+#include <process.h>
+#include <sys/stat.h>
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+//@ runtime/platform.c
+//@ runtime/files.c
+//@ runtime/workers.c
+//@ runtime/symbols.c
+//@ runtime/check.c
+//@ runtime/device.c
+//@ runtime/nvrtc.c
+//@ runtime/pack.c
+//@ runtime/module.c
+//@ runtime/memory.c
+//@ runtime/sizes.c
+//@ runtime/instance.c
+//@ runtime/launch.c
+//@ runtime/bindings.c
+//@ runtime/run.c
+//@ runtime/host/prepare.c
+//@ runtime/host/points.c
+//@ runtime/host/kernel.c
+//@ runtime/host/scan.c
+//@ runtime/host/matmul.c
+//@ runtime/host/launch.c
+//@ runtime/cuda/entries.c
+//@ runtime/cuda/variants.c
+//@ runtime/cuda/prepare.c
+//@ runtime/cuda/late.c
+//@ runtime/capture.c
+//@ runtime/profile.c
+//@ runtime/tune.c
+//@ runtime/readiness.c
+
+#endif /* INDUCTOR_RUNTIME_IMPLEMENTATION_DONE */
+#endif /* INDUCTOR_RUNTIME_IMPLEMENTATION */

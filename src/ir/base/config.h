@@ -1,0 +1,7 @@
+/* ------------------------------------------------------------------------------------------------ >>config */
+
+#ifndef IND_API
+#define IND_API extern
+#endif
+
+#define IND_MAX_RANK 8 /* dimensions of a tensor; more is IND_LIMIT with the op's name */

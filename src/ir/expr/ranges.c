@@ -1,0 +1,217 @@
+/* ---- ranges of memory */
+
+/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+static ind_expr ir__max_of_term(ind_expr term) {
+    ind_expr none = ir__expr_none(term.context), most = none;
+    if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
+    if (ind_expr_query_kind(term) != IND_EXPR_MUL) return none;
+    for (int i = 0; i < ind_expr_num_args(term); i++) {
+        ind_expr factor = ind_expr_arg(term, i);
+        int64_t lo;
+        ind__known_bounds(factor, &lo, NULL);
+        if (ind_expr_query_kind(factor) == IND_EXPR_MAX && !ind__ok(most))
+            most = factor;
+        else if (lo < 0)
+            return none;
+    }
+    return most;
+}
+
+/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
+    bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
+    for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
+        ind_expr term = sum ? ind_expr_arg(e, i) : e;
+        *most = ir__max_of_term(term);
+        if (ind__ok(*most)) return term;
+    }
+    return ir__expr_none(e.context);
+}
+
+/* e with the maximum of its term replaced by its i-th argument. */
+static ind_expr ir__at_argument(ind_expr e, ind_expr term, ind_expr most, int i) {
+    return ir__exchange(e, ir__remove_factor(term, most), most, ind_expr_arg(most, i));
+}
+
+/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
+    if (ind_known_le(a, b)) return true;
+    ind_expr most, term = ir__max_term(b, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++) {
+        ind_expr lower = ir__at_argument(b, term, most, i);
+        if (deep ? ir__le_some(a, lower, false) : ind_known_le(a, lower)) return true;
+    }
+    return false;
+}
+
+/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
+bool ind__known_le_max(ind_expr a, ind_expr b) {
+    if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
+    if (ir__le_some(a, b, true)) return true;
+    ind_expr most, term = ir__max_term(a, &most);
+    for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
+        if (!ir__le_some(ir__at_argument(a, term, most, i), b, true)) return false;
+    return ind__ok(term);
+}
+
+bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size) {
+    if (!ir__both_ok(&a, &a_size) || !ir__both_ok(&b, &b_size)) return false;
+    if (a.context != b.context) {
+        ind_context *c = a.context->root;
+        a = ind__in_context(c, a), a_size = ind__in_context(c, a_size);
+        b = ind__in_context(c, b), b_size = ind__in_context(c, b_size);
+        if (!ind__ok(a) || !ind__ok(a_size) || !ind__ok(b) || !ind__ok(b_size)) return false;
+    }
+    ind_expr zero = ind_int(a.context, 0);
+    if (ind_known_le(a_size, zero) || ind_known_le(b_size, zero)) return true;
+    return ind__known_le_max(ind_expr_add(a, a_size), b) || ind__known_le_max(ind_expr_add(b, b_size), a);
+}
+
+/* --------------------------------------------------------------------------------------------- >>expr-text */
+
+/* Printing has two steps. First an expression becomes a form: a tree of what will be written, chosen by the number of
+   operations, then by the number of characters. Then a table of spellings writes the form. A form is only taken for the
+   text if the constructors turn it back into the very same expression; so no rule below has to be trusted for that. */
+
+enum { /* what a form can be beyond the kinds of expressions */
+       IR__FORM_NEG = IND_EXPR_WHERE + 1,
+       IR__FORM_CEILDIV,
+       IR__FORM_DIV_CALL, /* quotients of C whose operands may be negative */
+       IR__FORM_MOD_CALL,
+       IR__FORM_OTHERWISE, /* only a spelling: what stands before the last operand of Where */
+       IR__NUM_FORM_OPS
+};
+
+#define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
+#define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
+#define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
+#define IR__MINUS_CHARS     12        /* what -x // 4 and x // -4 count more than they are long: CeilDiv is clearer */
+#define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
+#define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
+#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
+
+typedef struct ir__form ir__form;
+
+/* c * f[0] * f[1] * ..: equal factors are the same pointer. */
+typedef struct ir__mono {
+    int64_t c;
+    int n;
+    const ir__form **f;
+} ir__mono;
+
+typedef struct ir__poly {
+    int n;
+    ir__mono *t;
+} ir__poly;
+
+struct ir__form {
+    uint8_t op;     /* ind_expr_kind or one of the above */
+    bool fits;      /* C: no intermediate result can leave the type */
+    uint16_t depth; /* of the tree below */
+    uint32_t id;    /* the expression it stands for; 0: not known */
+    int num;        /* operands */
+    int ops, chars; /* to compute it; to write it as text */
+    int64_t value;  /* INT */
+    int64_t lo, hi; /* bounds of the value */
+    const ir__form **arg;
+    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: the one term it is */
+};
+
+/* How one printing differs from another. */
+typedef struct ir__expr_style {
+    ind_print form;
+    bool stored; /* as stored: no factoring, no CeilDiv */
+    ind__symbol_name_fn name;
+    void *user;
+} ir__expr_style;
+
+/* One row per op: binding strength, what stands before, between and after the operands, the strength that the first and
+   the others must have to go without parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5,
+   product and quotient 6, unary minus 7, the rest 8. */
+typedef struct ir__spelling {
+    int strength;
+    const char *open, *between, *close;
+    int first, other;
+} ir__spelling;
+
+/* What text and the C forms share, and where they differ. */
+#define IR__SPELL_COMMON                                                                                               \
+    [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
+    [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
+    [IND_EXPR_NE] = {4, "", " != ", "", 5, 5}, [IND_EXPR_LT] = {4, "", " < ", "", 5, 5},                               \
+    [IND_EXPR_LE] = {4, "", " <= ", "", 5, 5}, [IR__FORM_NEG] = {7, "-", "", "", 7, 7}
+
+static const ir__spelling ir__spell_text[IR__NUM_FORM_OPS] = {
+    IR__SPELL_COMMON,
+    [IND_EXPR_FLOORDIV] = {6, "", " // ", "", 6, 7},
+    [IND_EXPR_MIN] = {8, "Min(", ", ", ")", 0, 0},
+    [IND_EXPR_MAX] = {8, "Max(", ", ", ")", 0, 0},
+    [IND_EXPR_AND] = {2, "", " and ", "", 3, 3},
+    [IND_EXPR_OR] = {1, "", " or ", "", 2, 2},
+    [IND_EXPR_NOT] = {3, "not ", "", "", 3, 3},
+    [IND_EXPR_WHERE] = {8, "Where(", ", ", ")", 0, 0},
+    [IR__FORM_OTHERWISE] = {0, "", ", ", "", 0, 0},
+    [IR__FORM_CEILDIV] = {8, "CeilDiv(", ", ", ")", 0, 0},
+};
+
+static const ir__spelling ir__spell_c[IR__NUM_FORM_OPS] = {
+    IR__SPELL_COMMON,
+    [IND_EXPR_FLOORDIV] = {6, "", " / ", "", 6, 7},
+    [IND_EXPR_MIN] = {8, "ind_min(", ", ", ")", 0, 0},
+    [IND_EXPR_MAX] = {8, "ind_max(", ", ", ")", 0, 0},
+    [IND_EXPR_AND] = {2, "", " && ", "", 3, 3},
+    [IND_EXPR_OR] = {1, "", " || ", "", 2, 2},
+    [IND_EXPR_NOT] = {7, "!", "", "", 8, 8},
+    [IND_EXPR_WHERE] = {8, "(", " ? ", ")", 1, 1},
+    [IR__FORM_OTHERWISE] = {0, "", " : ", "", 0, 0},
+    [IR__FORM_DIV_CALL] = {8, "ind_floordiv(", ", ", ")", 0, 0},
+    [IR__FORM_MOD_CALL] = {8, "ind_floormod(", ", ", ")", 0, 0},
+};
+
+static const ir__spelling ir__spell_latex[IR__NUM_FORM_OPS] = {
+    [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5},
+    [IND_EXPR_MUL] = {6, "", " \\cdot ", "", 7, 7},
+    [IND_EXPR_FLOORDIV] = {8, "\\left\\lfloor \\frac{", "}{", "} \\right\\rfloor", 0, 0},
+    [IND_EXPR_MOD] = {6, "", " \\bmod ", "", 7, 7},
+    [IND_EXPR_MIN] = {8, "\\min\\left(", ", ", "\\right)", 0, 0},
+    [IND_EXPR_MAX] = {8, "\\max\\left(", ", ", "\\right)", 0, 0},
+    [IND_EXPR_EQ] = {4, "", " = ", "", 5, 5},
+    [IND_EXPR_NE] = {4, "", " \\ne ", "", 5, 5},
+    [IND_EXPR_LT] = {4, "", " < ", "", 5, 5},
+    [IND_EXPR_LE] = {4, "", " \\le ", "", 5, 5},
+    [IND_EXPR_AND] = {2, "", " \\land ", "", 3, 3},
+    [IND_EXPR_OR] = {1, "", " \\lor ", "", 2, 2},
+    [IND_EXPR_NOT] = {3, "\\lnot ", "", "", 8, 8},
+    [IND_EXPR_WHERE] = {8, "\\begin{cases} ", " & \\text{if } ", " & \\text{otherwise} \\end{cases}", 0, 0},
+    [IR__FORM_OTHERWISE] = {0, "", " \\\\ ", "", 0, 0},
+    [IR__FORM_NEG] = {7, "-", "", "", 7, 7},
+    [IR__FORM_CEILDIV] = {8, "\\left\\lceil \\frac{", "}{", "} \\right\\rceil", 0, 0},
+};
+
+static bool ir__style_is_c(const ir__expr_style *s) {
+    return s->form == IND_PRINT_C || s->form == IND_PRINT_CUDA32 || s->form == IND_PRINT_CUDA64;
+}
+
+static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__form *f) {
+    return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
+}
+
+/* A minus goes before a product without parentheses, -a*b is (-a)*b; but not before one that begins with a sum, which
+   it would be multiplied into. */
+static bool ir__minus_product(const ir__form *f) {
+    const ir__form *p = f->op == IR__FORM_NEG ? f->arg[0] : f;
+    if (f->op != IR__FORM_NEG || p->op != IND_EXPR_MUL) return false;
+    int first = p->arg[0]->op;
+    return first != IND_EXPR_ADD && first != IND_EXPR_MUL && first != IR__FORM_NEG;
+}
+
+static int ir__strength(const ir__spelling *row, const ir__form *f) {
+    if (ir__minus_product(f)) return 6;
+    return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
+}
+
+/* The strength that operand i needs. */
+static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int i) {
+    if (ir__minus_product(f)) return 6;
+    return i ? row->other : row->first;
+}

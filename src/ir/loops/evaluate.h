@@ -1,0 +1,63 @@
+/* ---- evaluator: runs instructions of a body for a block of up to IND__LANES points ---- */
+
+#define IND__LANES 256
+typedef union ind__lanes { /* by the value's dtype: f for f32, d for f64, i for integers and bool */
+    float f[IND__LANES];
+    double d[IND__LANES];
+    int64_t i[IND__LANES];
+} ind__lanes;
+
+typedef struct ind__eval_buffer {
+    void *data;
+    int64_t numel; /* addressable elements: loads and stores outside are an IND_VERIFY error, not a crash */
+    ind_dtype dtype;
+} ind__eval_buffer;
+
+typedef struct ind__eval {
+    const ind_body *body;
+    const ind__eval_buffer *buffer; /* by buffer number */
+    uint32_t num_buffers;
+    ind__lanes *value; /* one per instruction */
+    /* index expressions, compiled: inputs are the sizes, then var[], then indirect symbols */
+    ind__program program;
+    uint32_t num_sizes;
+    uint32_t *index_slot; /* per body->index entry */
+    int64_t (*slots)[IND__LANES];
+    uint8_t *varying;            /* per slot: differs between lanes */
+    uint32_t *cone, *cone_begin; /* per body->index entry: the program ops it needs, in order */
+    uint32_t *stamp, epoch;   /* per program op: when it was last computed; a new epoch starts with every new point */
+    uint32_t *indirect_input; /* per instruction: input slot of its index symbol */
+    int lanes;
+    struct {
+        uint32_t inst;
+        int64_t value, size;
+        bool set;
+    } bad_index; /* first failed check */
+    bool bad_access;
+} ind__eval;
+/* sizes: symbols with their values, as many as the body mentions (more is fine). */
+ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
+                          const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
+                          uint32_t num_buffers);
+void ind__eval_free(ind__eval *e);
+/* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
+void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
+void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
+/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
+   caller before they are used; STOREs write memory. IND_VERIFY (e->bad_access) is recorded by the caller: worker
+   threads run this, and they record no failure. */
+ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
+/* Fills what runs of rows join their values in with the value that changes nothing. */
+void ind__eval_begin_runs(ind__eval *e);
+/* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
+int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
+int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
+float ind__f16_to_f32(uint16_t h);
+uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
+float ind__bf16_to_f32(uint16_t h);
+uint16_t ind__f32_to_bf16(float f);
+/* The 8-bit floats, rounded to nearest even: beyond 464 e4m3fn is NaN, from 61440 on e5m2 is infinite. */
+float ind__f8e4m3fn_to_f32(uint8_t x);
+float ind__f8e5m2_to_f32(uint8_t x);
+uint8_t ind__f32_to_f8e4m3fn(float f);
+uint8_t ind__f32_to_f8e5m2(float f);

@@ -1,0 +1,242 @@
+/* ---- lowered program: buffers and loops ---- */
+
+typedef enum ind__buffer_kind { IND__BUFFER_INPUT, IND__BUFFER_CONST, IND__BUFFER_COMPUTED } ind__buffer_kind;
+
+typedef struct ind__buffer {
+    const char *name; /* user's name for inputs, constants and outputs; "buf3" else */
+    ind__buffer_kind kind;
+    ind_dtype dtype;
+    ind_layout layout;
+    uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
+    uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
+    /* Mutation makes a new version of a buffer: both are one memory, of the same layout. The loop that writes the new
+       version stores only where something changes; it runs after all that reads the old one. 0: there is none. */
+    uint32_t mutates, mutated_by;
+    /* A version that a concatenation's part makes: of dimension part_dim, the loop stores [part_begin, part_end) alone.
+       Nothing reads a version but the last. part_end invalid: it is none. */
+    int part_dim;
+    ind_expr part_begin, part_end;
+    bool partial; /* what the first stage of a reduction hands to the second */
+    bool donated; /* INPUT: its memory may be used for something else after its last reader */
+    /* More than 0: a partial result of so many P points each, one after another, the last of fewer. The kernel that
+       makes it joins, for every R point, the values of a run's P points, by stores with IND__INST_RUN at the index
+       run * points of R + R point. Nothing is there before. */
+    int64_t run;
+    uint32_t binding; /* inputs, constants, outputs: position in the module's binding list */
+} ind__buffer;
+
+#define IND__MAX_STATES       5 /* values of an element that a combine function is given, a segment's flag among them */
+#define IND__MAX_SCANS        16 /* in one body */
+#define IND__MAX_LOOP_OUTPUTS (IND_MAX_EXTERN_RESULTS + 1)
+
+/* A value that is put together of others along a dimension (cat, stack): where each of them ends, and the graph nodes
+   that were computed for it alone. */
+typedef struct ind__part_info {
+    ind_expr end;
+    const uint32_t *origin;
+    uint32_t num_origins;
+} ind__part_info;
+typedef struct ind__parts {
+    int dim;
+    uint32_t num;
+    uint32_t origin; /* graph node of the whole */
+    ind__part_info *part;
+} ind__parts;
+
+/* One loop nest: writes its buffers over ranges, reducing over rranges (none for a pointwise loop). */
+typedef struct ind__loop {
+    ind_body *body;          /* with STOREs; owned */
+    ind_reduction reduction; /* IND_REDUCE_NONE: pointwise. Several REDUCEs of a body share the ranges */
+    uint32_t *origin;        /* graph nodes it came from, ascending; in the program's arena */
+    uint32_t num_origins;
+    uint32_t output[IND__MAX_LOOP_OUTPUTS]; /* buffers written */
+    uint32_t num_outputs;
+    const char *note;        /* for texts: why it is as it is; NULL: nothing to say */
+    const ind__parts *parts; /* of the value that it stores; NULL: none */
+} ind__loop;
+
+/* A size that is known only once the data are: a symbol, and the i64 buffer of one element that holds its value. Every
+   loop that has the symbol in a range or an index reads that buffer. */
+#define IND__MAX_UNBACKED 64 /* of a graph: sets of them are bits of one word */
+typedef struct ind__unbacked {
+    ind_expr symbol, most; /* most: a formula in the declared sizes that it never exceeds */
+    uint32_t buffer;       /* 0 while it is of a graph */
+    uint32_t node;         /* of the graph: the op that it comes from */
+    uint32_t source; /* of the graph: the tensor whose elements that are not 0 it counts; 0: it counts otherwise */
+    ind_expr equal;  /* of the graph: what it is said to be equal to, which stands for it; invalid: nothing */
+} ind__unbacked;
+/* The largest value of e as a formula without the listed symbols; invalid, without an error, if none is found. */
+ind_expr ind__most(const ind__unbacked *list, uint32_t num, ind_expr e);
+/* Which of the listed symbols e has, as bits. */
+uint64_t ind__unbacked_in(const ind__unbacked *list, uint32_t num, ind_expr e);
+/* A buffer that graph node `op` had to copy, or make anew as a whole, to change a part of it: `reader` needs its old
+   contents. */
+typedef struct ind__kept {
+    uint32_t buffer, op, reader; /* reader: a graph node; op itself, or UINT32_MAX: what is handed out */
+} ind__kept;
+
+typedef struct ind__lowered {
+    ind_context *context;
+    ind__arena arena;
+    ind__buffer *buffer; /* [0] is none */
+    uint32_t num_buffers, cap_buffers;
+    ind__loop *loop; /* in an order in which they can run */
+    uint32_t num_loops, cap_loops;
+    ind__kept *kept; /* for the schedule's text */
+    uint32_t num_kept, cap_kept;
+    ind_realise_policy policy;
+    bool layouts_fixed; /* all loads and stores are linear from then on */
+    void *storages;     /* every storage made, newest first */
+    uint32_t origin;    /* graph node being lowered now: given to what is made */
+    ind__unbacked unbacked[IND__MAX_UNBACKED];
+    uint32_t num_unbacked;
+    const char *note; /* .. and so is this */
+} ind__lowered;
+
+ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
+void ind__lowered_free(ind__lowered *p);
+uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
+                            const ind_expr *size, int rank); /* contiguous; 0 on failure */
+/* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops nobody reads. Before
+   that, stored concatenations are taken apart where that moves fewer bytes: a part that comes out of a reduction or a
+   matrix product becomes a loop of its own, which can join the kernel that makes it; what lies between such parts is
+   copied by one loop each. Each loop writes its part of a new version of one buffer. */
+ind_status ind__lowered_fix_layouts(ind__lowered *p);
+/* The REDUCE of a body that can be made in two stages, as any order of joining gives the same or one as good (a sum of
+   floats: other roundings, no more of them): a sum, product, extreme or any, stored as it is or cast. 0: it cannot. */
+uint32_t ind__body_splits(const ind_body *b);
+/* How one loop is made in two stages. */
+typedef struct ind__split {
+    int outer;   /* the first stage reduces over all but so many of its first R dimensions; 0: see run */
+    int64_t run; /* the first stage has R for P and the other way round, and joins runs of so many points of its P */
+} ind__split;
+/* Makes two loops of each loop l whose split is not zero, and whose body splits: the second one reduces what the first
+   stored. For fixed layouts. */
+ind_status ind__lowered_split(ind__lowered *p, const ind__split *split);
+ind_status ind__lowered_verify(const ind__lowered *p);
+/* The unbacked symbols in the ranges and indices of a body, as bits. */
+uint64_t ind__body_unbacked(const ind__lowered *p, const ind_body *body);
+/* Bytes that the buffer takes at most, whatever the data are. Error: IND_NOT_SUPPORTED. */
+ind_expr ind__buffer_most_bytes(const ind__lowered *p, const ind__buffer *b);
+/* Names of the op that a graph node is, or of the tensors that it makes ("values, indices"); NULL: not known. */
+typedef const char *(*ind__node_name_fn)(uint32_t node, void *user);
+/* "h (linear), y (gelu)": what the nodes make; without names of results (NULL) "linear, gelu". */
+void ind__print_made(ind__text *t, const uint32_t *node, uint32_t num, ind__node_name_fn origin_name,
+                     ind__node_name_fn result_name, void *user);
+/* Both functions may be NULL; with them each loop says what it makes. */
+void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn origin_name,
+                        ind__node_name_fn result_name, void *user);
+/* The version of the buffer in whose memory all its versions lie: the last one if that is an output, else the first. */
+uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer);
+ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans */
+ind_expr ind__buffer_bytes(const ind__buffer *b);
+
+/* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
+   storage is either a body that was not stored yet (users inline it) or a buffer. Realising switches it for all views.
+ */
+typedef struct ind__storage {
+    ind_dtype dtype; /* as stored */
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+    ind_body *body;              /* unrealised: result over size */
+    uint32_t buffer;             /* realised: buffer number */
+    uint32_t num_reads, num_ops; /* of body */
+    double read_bytes, bytes;    /* what the body reads, and what storing its result would write, at the hints */
+    uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
+    uint32_t *origin;
+    uint32_t num_origins;
+    const ind__parts *parts; /* NULL: none */
+} ind__storage;
+
+typedef struct ind__box {
+    ind__storage *storage;
+    int rank;
+    ind_expr size[IND_MAX_RANK];
+    bool identity;              /* map[i] == index i */
+    ind_expr map[IND_MAX_RANK]; /* storage rank entries, in the symbols ind__index_symbol(c, 'i', d, size[d]) */
+} ind__box;
+
+/* All return NULL on failure (message set); boxes live in the program's arena. */
+ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
+ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
+                             void *user);
+/* Reduction: fn gets rank + rrank indices and returns the value to reduce (and, for DOT, second_fn the other operand).
+   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored.
+ */
+typedef struct ind__reduction_desc {
+    ind_reduction type;
+    ind_dtype dtype; /* of the results as stored */
+    const ind_expr *size;
+    int rank;
+    const ind_expr *rrange;
+    int rrank;
+    ind_loop_fn fn, second_fn;
+    void *user;
+} ind__reduction_desc;
+ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind__box **results);
+/* Scatter: for every point of `size`, fn stores into the buffer through ind__emit_scatter(o, d->version, ..) at the
+   indices that it computes (usually ind_op_indirect). What is not stored keeps the value it has in x, which must be a
+   whole buffer (x->identity) that nobody reads from then on. fn is run again, after all that is not stored yet and
+   reads x was stored, if it reads other elements of x than the one that the same point stores: so what it loads must
+   be such boxes, not x itself. *result is the new version. */
+typedef struct ind__scatter_desc {
+    const ind_expr *size;
+    int rank;
+    void (*fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t version, void *user);
+    void *user;
+    bool each_once; /* no two points store the same element, so that it may be read at the same point */
+} ind__scatter_desc;
+ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_desc *d, ind__box **result);
+/* A box over a buffer of its own that holds a copy of x. */
+ind__box *ind__box_copy(ind__lowered *p, ind__box *x);
+/* Scan or sort along dimension `dim` of `size`: fn gets rank indices and returns the element. Every result has `size`;
+   results[0] is stored as `dtype`, positions as i64. Sorts compare elements as they are stored. */
+typedef struct ind__scan_desc {
+    ind_scan kind;
+    ind_dtype dtype;
+    const ind_expr *size;
+    int rank, dim;
+    ind_loop_fn fn;
+    void *user;
+} ind__scan_desc;
+ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
+/* Scan of num values an element along dimension `dim` of `size`, results[k] stored as dtype[k]. `states` values are
+   carried, the first num of them are the results' (the others are for combine alone, as a flag where a segment begins).
+   element and combine fill `states` values, combine from `states` left and as many right ones. finish (exclusive only)
+   says what stands where nothing, or nothing of the same segment, comes before. Reverse: from the last to the first. */
+typedef struct ind__combine_desc {
+    int num, states;
+    const ind_dtype *dtype;
+    const ind_expr *size;
+    int rank, dim;
+    bool reverse, exclusive;
+    bool (*element)(ind_ops *o, const ind_expr *index, ind_value *out, void *user);
+    bool (*combine)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
+    ind_value (*finish)(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user);
+    void *user;
+} ind__combine_desc;
+ind_status ind__box_combine(ind__lowered *p, const ind__combine_desc *d, ind__box **results);
+/* Opaque call. An input k with overwrites[k] must be a whole buffer that may be changed (as for a scatter); its new
+   version is the next result after the declared ones. workspace: bytes, invalid for none. */
+typedef struct ind__call_desc {
+    const char *name;
+    ind__box *const *input;
+    const bool *overwrites;
+    uint32_t num_inputs;
+    const ind_extern_type *result;
+    uint32_t num_results;
+    ind_expr workspace;
+} ind__call_desc;
+ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **results);
+/* A view with new sizes: map[k] gives x's index k in the symbols i0.. of the new sizes. */
+ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int rank, const ind_expr *map);
+/* Row-major reshape. Over a buffer whose order is still free and that is seen through a permutation, the order is
+   chosen so that the reshape needs no division. */
+ind__box *ind__box_reshape(ind__lowered *p, ind__box *x, const ind_expr *size, int rank);
+ind_status ind__box_realise(ind__lowered *p, ind__box *x);
+/* Applies the policy for a value that `users` later ops will read. */
+ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users);
+/* Element of x inside a loop function (inlines x's body or loads its buffer). */
+ind_value ind__box_load(ind_ops *o, const ind__box *x, const ind_expr *index, int rank);
+/* Makes x an output of the graph: stored contiguously under this name; copies only where it must. */
+ind_status ind__box_output(ind__lowered *p, ind__box *x, const char *name, uint32_t position);

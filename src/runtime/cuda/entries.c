@@ -1,0 +1,180 @@
+/* ------------------------------------------------------------------------------------------- >>cuda-device */
+
+/* The entry of a source in the context's table, made if need be. */
+static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
+    uint64_t key[2];
+    rt__pack_key(v->source, v->source_bytes, arch, key);
+    ind__kernel_entry *e = rt__pack_find(r, key);
+    return e ? e : rt__pack_add(c, r, key, v->entry, arch);
+}
+
+/* Takes the results of finished jobs over into their entries. The first failure is the one reported. */
+static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < num; i++) {
+        if (!status) status = rt__cuda_job_result(c, &job[i], false, &entry[i]->cubin, &entry[i]->bytes);
+        entry[i]->nvrtc_version = job[i].nvrtc->version;
+        rt__cuda_job_free(&job[i]);
+    }
+    return status;
+}
+
+/* The entry of a variant, compiled here if no module has been so far: *built. Needs no GPU. */
+static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    char arch[16], option[64];
+    ind__target_name(&m->desc.plan->target, arch);
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    *built = false;
+    *entry = rt__cuda_entry(c, r, v, arch);
+    if (!*entry) return IND_OUT_OF_MEMORY;
+    ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
+    if (status || (*entry)->cubin) return status;
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    *built = true;
+    return rt__cuda_collect(c, &job, entry, 1);
+}
+
+/* Copied while no other thread changes the table. */
+ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    ind__kernel_entry *e = NULL;
+    bool built;
+    *cubin = NULL;
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__pack_read(c, r);
+    if (!status) status = rt__cuda_build_entry(m, v, &e, &built);
+    if (!status && !(*cubin = ind__alloc(c, e->bytes))) status = IND_OUT_OF_MEMORY;
+    if (!status) {
+        memcpy(*cubin, e->cubin, e->bytes);
+        *bytes = e->bytes;
+        e->only_tried = false;
+    }
+    rt__mutex_unlock(&r->mutex);
+    return status;
+}
+
+/* Compiles what has no cubin yet: each distinct source once, on all workers. */
+static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                   uint32_t num) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    char option[64];
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    rt__cuda_job *job = (rt__cuda_job *)ind__alloc(c, num * sizeof *job);
+    ind__kernel_entry **todo = (ind__kernel_entry **)ind__alloc(c, num * sizeof *todo);
+    ind_status status = job && todo ? IND_OK : IND_OUT_OF_MEMORY;
+    uint32_t num_jobs = 0;
+    for (uint32_t i = 0; i < num && !status; i++) {
+        if (entry[i]->cubin) continue;
+        job[num_jobs] = (rt__cuda_job){
+            .nvrtc = &r->nvrtc, .source = variant[i]->source, .name = variant[i]->entry, .arch_option = option};
+        todo[num_jobs++] = entry[i];
+    }
+    if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
+    if (!status) {
+        rt__pool_for(&r->pool, num_jobs, rt__cuda_job_run, job);
+        status = rt__cuda_collect(c, job, todo, num_jobs);
+    }
+    ind__lists_lock(c);
+    m->desc.stats.num_sources += (int)num;
+    m->desc.stats.num_from_pack += (int)(num - num_jobs);
+    ind__lists_unlock(c);
+    ind__free(c, job);
+    ind__free(c, todo);
+    return status;
+}
+
+static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind__kernel_entry *e) {
+    int registers = 0, local = 0;
+    if (r->driver.cuFuncGetAttribute(&registers, IND__CUDA_FUNCTION_REGISTERS, e->function) ||
+        r->driver.cuFuncGetAttribute(&local, IND__CUDA_FUNCTION_LOCAL_BYTES, e->function))
+        return;
+    if (local)
+        ind__log(c, 1, "cuda: kernel %s spills: %d bytes of local memory a thread", e->name, local);
+    else
+        ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
+}
+
+/* Adds to the message of a refused cubin, where that is the likely reason, that its compiler is newer than the driver:
+   drivers only load cubins of their own major version of CUDA and of earlier ones. */
+static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
+                                   ind_status status) {
+    int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
+    char reason[256];
+    if (nvrtc <= driver || status == IND_OUT_OF_MEMORY) return status;
+    snprintf(reason, sizeof reason, "%.200s", ind_error(c));
+    return ind__fail(c, status,
+                     "%s: compiled by NVRTC %d, the driver is of CUDA %d: update the driver, or name an NVRTC %d in "
+                     "IND_NVRTC_LIBRARY",
+                     reason, nvrtc, driver, driver);
+}
+
+/* Loads an entry's cubin, once per context. */
+static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entry *e, const char *name) {
+    if (e->function) return IND_OK;
+    void *module = NULL, *function = NULL;
+    ind_status status = IND__CUDA_CALL(c, r, cuModuleLoadData, (&module, e->cubin));
+    if (status) return rt__cuda_refused(c, r, e, status);
+    status = IND__CUDA_CALL(c, r, cuModuleGetFunction, (&function, module, name));
+    if (status) {
+        (void)r->driver.cuModuleUnload(module);
+        return status;
+    }
+    e->module = module;
+    e->function = function;
+    rt__cuda_report_resources(c, r, e);
+    return IND_OK;
+}
+
+/* As cuda_load; a cubin from the pack that the driver refuses is compiled again. */
+static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    ind_status status = rt__cuda_load(c, r, e, v->entry);
+    if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
+    ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
+    ind__free(c, e->cubin);
+    e->cubin = NULL;
+    e->from_pack = false;
+    status = rt__cuda_open_nvrtc(c, r);
+    if (status) return status;
+    char option[64];
+    rt__cuda_arch_option(&m->desc.plan->target, false, option);
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    status = rt__cuda_collect(c, &job, &e, 1);
+    return status ? status : rt__cuda_load(c, r, e, v->entry);
+}
+
+static int64_t rt__most_shared(const ind__variant *v) {
+    int64_t lo, most = 0;
+    if (ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &most);
+    return most;
+}
+
+/* What a block takes of a multiprocessor's shared memory beside its own: a kilobyte of the driver's, and up to a unit
+   in which it is given out. */
+#define IND__RT_BLOCK_SHARED (1024 + 256)
+
+/* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
+   declared ranges allow. Where several blocks shall wait beside one another, so must what they take together, which the
+   driver may not choose (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
+static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
+    const rt__runtime *r = m->executable->runtime;
+    const ind_target *t = &m->desc.plan->target;
+    int fixed = 0;
+    if (most <= 0) return IND_OK;
+    if (most > t->shared_per_block) most = t->shared_per_block;
+    ind_status status =
+        IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED, (int)most));
+    if (status || v->strategy != IND_STRATEGY_ROW_STAGED || v->blocks_per_sm < 2) return status;
+    status = IND__CUDA_CALL(m->context, r, cuFuncGetAttribute, (&fixed, IND__CUDA_FUNCTION_STATIC_SHARED, function));
+    if (status) return status;
+    const int64_t all = v->blocks_per_sm * (most + fixed + IND__RT_BLOCK_SHARED) * 100 / t->shared_per_sm + 1;
+    return IND__CUDA_CALL(m->context, r, cuFuncSetAttribute,
+                          (function, IND__CUDA_FUNCTION_CARVEOUT, all < 100 ? (int)all : 100));
+}

@@ -1,0 +1,167 @@
+/* ---- variants that a launch is the first to need */
+
+/* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
+static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+    const ind__variant *v = x->plan;
+    char arch[16];
+    ind__target_name(&m->desc.plan->target, arch);
+    ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
+    if (!e) return IND_OUT_OF_MEMORY;
+    ind_status status = rt__cuda_compile(m, &e, &v, 1);
+    ind__lists_lock(m->context);
+    m->desc.stats.num_late++;
+    ind__lists_unlock(m->context);
+    e->only_tried = false;
+    if (!status) status = rt__cuda_load_or_compile(m, e, v);
+    *function = e->function;
+    *local = rt__local_bytes(e);
+    return status;
+}
+
+/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it; of those
+   whose clusters, if they need any, have a place. */
+static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+    rt__exec_variant *best = NULL;
+    void *function = NULL, *best_function = NULL;
+    int local, least = 1;
+    ind_status status = IND_OK;
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+        int places = 1;
+        status = rt__cuda_build_way(m, x, &function, &local);
+        if (!status && x->plan->cluster > 1)
+            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
+        if (status || !places || (best && local >= least)) continue;
+        best = x;
+        best_function = function;
+        least = local;
+    }
+    return status ? status : rt__cuda_take_function(m, first, best, best_function);
+}
+
+/* What the launch is for that needs a variant other than the module was built with. */
+static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
+    char reason[2048];
+    snprintf(reason, sizeof reason, "%.2000s", ind_error(c));
+    return ind__fail(c, status,
+                     "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
+                     "ind_compile_desc.all_variants it is built with the module",
+                     v->entry, ind__strategy_text(v->strategy), reason);
+}
+
+/* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
+   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does:
+   nothing here waits for a stream. */
+static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
+    rt__runtime *r = m->executable->runtime;
+    int mode = IND__CUDA_CAPTURE_RELAXED;
+    rt__mutex_lock(&r->mutex);
+    if (rt__built(first)) {
+        rt__mutex_unlock(&r->mutex);
+        return IND_OK;
+    }
+    const double start = ind__now_ms();
+    ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
+    if (!status) {
+        status = rt__cuda_build_ways(m, first);
+        (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
+    }
+    ind__lists_lock(m->context);
+    m->desc.stats.late_ms += ind__now_ms() - start;
+    ind__lists_unlock(m->context);
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+             status ? "it cannot be built" : "built");
+    if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
+    rt__mutex_unlock(&r->mutex);
+    return status;
+}
+
+/* Where what comes before on the stream is a kernel of ours, one that waits for it may begin early. The graphs of
+   earlier drivers cannot have such launches. */
+#define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
+
+/* Is the stream being captured? last: the node that comes before, if there is one alone. */
+static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
+    int status = 0;
+    void *const *node = NULL;
+    const rt__cuda_edge *edge = NULL;
+    size_t num = 0;
+    *last = (rt__recorded){0};
+    if (!d->cuStreamGetCaptureInfo_v3 ||
+        d->cuStreamGetCaptureInfo_v3(stream, &status, &last->capture, NULL, &node, &edge, &num) ||
+        status != IND__CUDA_CAPTURE_ACTIVE)
+        return false;
+    if (num == 1 && !(edge && (edge->type || edge->from_port))) last->node = *node;
+    return true;
+}
+
+static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
+    bool ours = false;
+    rt__mutex_lock(&r->recording);
+    for (int i = 0; i < IND__RT_CAPTURES; i++)
+        ours |= last->node && last->capture == r->recorded[i].capture && last->node == r->recorded[i].node;
+    rt__mutex_unlock(&r->recording);
+    return ours;
+}
+
+/* The node that the stream's capture now ends with is a kernel of ours. */
+static void rt__cuda_record(rt__runtime *r, void *stream) {
+    rt__recorded last;
+    uint32_t at = 0;
+    if (!rt__cuda_captured(&r->driver, stream, &last)) return;
+    rt__mutex_lock(&r->recording);
+    while (at < IND__RT_CAPTURES && r->recorded[at].capture != last.capture) at++;
+    if (at == IND__RT_CAPTURES) at = r->next_recorded++ % IND__RT_CAPTURES;
+    r->recorded[at] = last;
+    rt__mutex_unlock(&r->recording);
+}
+
+static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
+                                  void *stream, void **params, bool early) {
+    if (!early || !v->dependent || !d->cuLaunchKernelEx || d->version < IND__CUDA_DEPENDENT_LAUNCH_DRIVER)
+        return d->cuLaunchKernel(v->function, grid[0], grid[1], grid[2], grid[4], 1, 1, grid[3], stream, params, NULL);
+    rt__cuda_launch_attribute begins = {.id = IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION, .value.allowed = 1};
+    const rt__cuda_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
+                                           .block = {grid[4], 1, 1},
+                                           .shared = grid[3],
+                                           .stream = stream,
+                                           .attribute = &begins,
+                                           .num_attributes = 1};
+    return d->cuLaunchKernelEx(&config, v->function, params, NULL);
+}
+
+/* Does a launch of another module surely not write what is read here as what stays as it is? */
+static bool rt__owns_constants(const ind_instance *n) {
+    const ind_module *m = n->module;
+    for (uint32_t i = 0; i < m->num_bindings; i++) {
+        const bool own = m->constant_block[i] && n->pointer[i] == m->constant[i];
+        if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
+    }
+    return true;
+}
+
+/* A kernel behind what others may have put on the stream, an opaque call too, waits for all of that: it need not have
+   waited for what came before it. Kernels of ours have, or began when that was done. */
+static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
+    ind__executable *x = n->module->executable;
+    rt__runtime *r = x->runtime;
+    rt__recorded last;
+    const bool captured = rt__cuda_captured(&r->driver, stream, &last);
+    bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
+    for (uint32_t i = first; i < first + count; i++) {
+        if (x->step[i].call) {
+            ind_status status = rt__run_call(n, &x->step[i], stream);
+            if (status) return status;
+            after_kernel = after_module = false;
+            continue;
+        }
+        if (n->chosen[i] == IND__STEP_SKIPPED) continue;
+        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
+        const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
+        const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
+        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
+        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
+        after_kernel = true;
+    }
+    if (captured && after_kernel) rt__cuda_record(r, stream);
+    return IND_OK;
+}

@@ -1,0 +1,179 @@
+static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
+    ind_kernel_plan *k = &m->desc.plan->kernel[i];
+    rt__exec_step *s = &m->executable->step[i];
+    ind_status status = IND_OK;
+    s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
+    if (!s->variant) return IND_OUT_OF_MEMORY;
+    s->num_variants = k->num_variants;
+    for (int j = 0; j < k->num_variants && !status; j++) {
+        ind__variant *v = &k->variant[j];
+        rt__exec_variant *x = &s->variant[j];
+        if (of[j] == IND__RT_NONE) {
+            status = rt__cuda_prepare_ways(m, v, x);
+            continue;
+        }
+        status = rt__cuda_prepare_variant(m, v, x);
+        if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
+        if (status || x->items_slot == IND__RT_NONE) continue;
+        v->resident = x->resident;
+        v->grid[0] = ind__staged_grid(v);
+    }
+    return status;
+}
+
+static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entry, const uint32_t *of) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < m->desc.plan->num_kernels && !status; i++) {
+        status = rt__cuda_prepare_step(m, i, entry, of);
+        of += m->desc.plan->kernel[i].num_variants;
+    }
+    return status;
+}
+
+/* What was found for the variant, or for what is built in its place if it spills. */
+static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
+    const rt__tuned *t = NULL;
+    for (; v && !t; v = v->otherwise) {
+        uint64_t key[2];
+        rt__pack_key(v->source, v->source_bytes, arch, key);
+        t = rt__find_tuned(r, key);
+    }
+    return t;
+}
+
+/* Kernels that tuning has found a faster way for are planned anew. */
+static ind_status rt__apply_tuned(ind_module *m) {
+    ind_plan *p = m->desc.plan;
+    const rt__runtime *r = m->executable->runtime;
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    for (uint32_t i = 0; i < p->num_kernels && r->num_tuned; i++) {
+        for (int k = 0; k < p->kernel[i].num_variants; k++) {
+            ind__variant *v = &p->kernel[i].variant[k], tuned;
+            const rt__tuned *t = rt__tuned_for(r, v, arch);
+            if (!t || p->kernel[i].num_parts != 1) continue;
+            ind_status status = ind__plan_tuned(p, i, k, (ind__tuning){t->threads, t->way, t->together}, &tuned);
+            if (status) return status;
+            if (ind__is_tuned(&tuned)) *v = tuned;
+        }
+    }
+    return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
+}
+
+/* NVRTC may have been opened while a kernel was found to be missing in the pack. */
+static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
+    stats->device_ms = r->device_ms;
+    stats->library_ms = r->library_ms;
+    r->device_ms = r->library_ms = 0;
+}
+
+static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                    uint32_t num) {
+    ind_status status = IND_OK;
+    for (uint32_t i = 0; i < num && !status; i++) status = rt__cuda_load_or_compile(m, entry[i], variant[i]);
+    return status;
+}
+
+/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer
+   than a cluster has blocks) becomes the first of its ways that needs none. */
+static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
+    const ind__variant *way = v;
+    int clusters = 0;
+    if (v->cluster < 2) return IND_OK;
+    ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
+    if (status || clusters > 0) return status;
+    while (way && way->cluster > 1) way = way->otherwise;
+    const bool last = !way;
+    if (last) way = v->alone;
+    if (!way) return rt__cuda_crowded(m, v);
+    ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
+             v->cluster, ind__strategy_text(way->strategy));
+    const int blocks = v->cluster;
+    *v = *way;
+    if (last) v->otherwise = NULL; /* they have been tried */
+    v->crowded = blocks;
+    *left = true;
+    return IND_OK;
+}
+
+/* *left: some variants were replaced so. */
+static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
+    ind_plan *p = m->desc.plan;
+    uint32_t at = 0;
+    ind_status status = IND_OK;
+    *left = false;
+    for (uint32_t i = 0; i < p->num_kernels; i++)
+        for (int k = 0; k < p->kernel[i].num_variants && !status; k++, at++)
+            if (of[at] != IND__RT_NONE)
+                status = rt__cuda_leave_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
+    return status;
+}
+
+/* What takes their places is compiled and loaded as they were; if it spills, a way with a cluster may follow. */
+static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                           uint32_t *of) {
+    for (;;) {
+        bool left;
+        uint32_t num = 0;
+        ind_status status = rt__cuda_leave_clusters(m, entry, of, &left);
+        if (status || !left) return status;
+        status = rt__cuda_gather(m, entry, variant, of, &num);
+        if (!status) status = rt__cuda_compile(m, entry, variant, num);
+        if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
+        if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
+        if (!status) status = rt__cuda_load_all(m, entry, variant, num);
+        if (status) return status;
+    }
+}
+
+static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                          uint32_t *of) {
+    ind_context *c = m->context;
+    rt__runtime *r = m->executable->runtime;
+    uint32_t num = 0;
+    ind_status status = rt__cuda_open_device(c, r);
+    if (status) return status;
+    double start = ind__now_ms();
+    const double library_ms = r->library_ms;
+    status = rt__pack_read(c, r);
+    if (!status) status = rt__apply_tuned(m);
+    if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
+    if (!status) status = rt__cuda_compile(m, entry, variant, num);
+    if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
+    if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
+    m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    if (!status) status = rt__cuda_retained(c, r);
+    rt__report_opening(r, &m->desc.stats);
+    if (!status) status = rt__cuda_enter(c, r);
+    if (status) return status;
+    start = ind__now_ms();
+    status = rt__cuda_load_all(m, entry, variant, num);
+    if (!status) status = rt__cuda_replace_crowded(m, entry, variant, of);
+    if (!status) status = rt__cuda_prepare_steps(m, entry, of);
+    m->desc.stats.load_ms = ind__now_ms() - start;
+    rt__cuda_leave(r);
+    return status;
+}
+
+/* The variants that the hints select are compiled and loaded here, all of them if the module is to have all. */
+static ind_status rt__cuda_prepare(ind_module *m) {
+    ind_context *c = m->context;
+    const ind_plan *p = m->desc.plan;
+    if (!p || p->num_kernels != m->executable->num_steps)
+        return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
+    m->desc.stats.num_kernels = (int)p->num_launches;
+    size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
+    ind__kernel_entry **entry = (ind__kernel_entry **)ind__alloc(c, most * sizeof *entry);
+    const ind__variant **variant = (const ind__variant **)ind__alloc(c, most * sizeof *variant);
+    uint32_t *of = (uint32_t *)ind__alloc(c, most * sizeof *of);
+    ind_status status = entry && variant && of ? IND_OK : IND_OUT_OF_MEMORY;
+    if (!status) {
+        rt__mutex_lock(&m->executable->runtime->mutex);
+        status = rt__cuda_prepare_locked(m, entry, variant, of);
+        rt__mutex_unlock(&m->executable->runtime->mutex);
+    }
+    ind__free(c, entry);
+    ind__free(c, variant);
+    ind__free(c, of);
+    return status;
+}

@@ -1,0 +1,222 @@
+static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+    ind__executable *x = m->executable;
+    const ind__lowered *program = m->desc.plan->schedule->program;
+    out->first_arg = x->num_args;
+    out->num_args = v->num_args;
+    for (uint32_t i = 0; i < v->num_args; i++) {
+        rt__exec_arg *a = IND__PUSH(m->context, rt__exec_arg, x->arg, x->num_args, x->cap_args);
+        if (!a) return IND_OUT_OF_MEMORY;
+        a->kind = v->arg[i].kind;
+        a->buffer = v->arg[i].buffer;
+        a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
+        a->part = v->arg[i].part;
+        a->offset = v->arg[i].offset;
+        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
+            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
+                             x->num_buffers);
+        if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
+        if (a->kind == IND__ARG_ERROR) x->checked = true;
+        if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
+        if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
+        uint32_t slot;
+        ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
+        if (status) return status;
+        x->arg[x->num_args - 1].slot = slot;
+    }
+    return IND_OK;
+}
+
+static bool rt__stays_in_clusters(const ind__variant *v) {
+    return v->stays && v->cluster > 1;
+}
+
+/* How many clusters of the variant the device runs at once. */
+static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
+                                          int *clusters) {
+    const rt__runtime *r = m->executable->runtime;
+    rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
+                                      .value.cluster = {(unsigned)v->cluster, 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                     .block = {(unsigned)v->threads, 1, 1},
+                                     .shared = (unsigned)most_shared,
+                                     .attribute = &size,
+                                     .num_attributes = 1};
+    ind_status status = IND_OK;
+    if (v->cluster > 8)
+        status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
+    if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
+    if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
+    return status;
+}
+
+static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
+    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device has no place for %d blocks together",
+                     v->entry, v->cluster);
+}
+
+/* A persistent grid has as many clusters as the device runs at once: those that find no place in a group of
+   multiprocessors (GPC) would only start when others have done all their rows. */
+static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+    ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
+    return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
+}
+
+/* What a launch needs of the variant besides its function; nothing is asked of the device. */
+static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+    ind__executable *x = m->executable;
+    ind_context *c = m->context;
+    int64_t always;
+    if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
+    if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
+    out->plan = v;
+    out->aligned = v->guard_aligned;
+    out->dependent = v->dependent;
+    out->takes_next = v->takes_next;
+    out->threads = (unsigned)v->threads;
+    out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
+    ind_status status = rt__cuda_prepare_args(m, v, out);
+    bool guarded = ind__ok(v->guard) && !(ind_expr_is_int(v->guard, &always) && always);
+    if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
+    for (int d = 0; d < 3 && !status; d++)
+        status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
+    if (!status && ind__ok(v->fitted)) status = rt__exec_slot(x, v->fitted, &out->fitted_slot);
+    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
+    if (!status)
+        status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
+    if (!status) out->most_shared = rt__most_shared(v);
+    return status;
+}
+
+/* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
+static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+    ind_status status = rt__cuda_prepare_variant(m, v, out);
+    while (!status && (v = v->otherwise) != NULL) {
+        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
+        out = out->otherwise;
+        status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
+    }
+    return status;
+}
+
+/* From here on launches may run it. */
+static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
+    ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
+                                             : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    if (status) return status;
+    x->function = function;
+    atomic_store_explicit(&first->built, x, memory_order_release);
+    return IND_OK;
+}
+
+/* Does the launch of the kernel before this one likely run it, too? */
+static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
+    if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
+    return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
+}
+
+/* Is the variant built with the module? The others wait for a launch that needs them. */
+static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
+    return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
+}
+
+/* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
+static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
+                                  uint32_t *num) {
+    const ind_plan *p = m->desc.plan;
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    uint32_t at = 0;
+    *num = 0;
+    m->desc.stats.num_distinct = 0;
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        for (int k = 0; k < p->kernel[i].num_variants; k++) {
+            const ind__variant *v = &p->kernel[i].variant[k];
+            uint32_t n = 0;
+            of[at] = IND__RT_NONE;
+            if (!rt__builds_now(m, &p->kernel[i], k)) {
+                at++;
+                continue;
+            }
+            while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
+            if (n < *num) {
+                of[at++] = n;
+                continue;
+            }
+            ind__kernel_entry *e = rt__cuda_entry(m->context, m->executable->runtime, v, arch);
+            if (!e) return IND_OUT_OF_MEMORY;
+            for (n = 0; n < *num && entry[n] != e;) n++;
+            of[at++] = n;
+            if (n < *num) continue;
+            e->only_tried = false;
+            entry[n] = e;
+            variant[n] = v;
+            ++*num;
+            m->desc.stats.num_distinct += k == ind__plan_likely(&p->kernel[i]);
+        }
+    }
+    return IND_OK;
+}
+
+static int rt__local_bytes(const ind__kernel_entry *e) {
+    int registers = -1, local = -1;
+    if (e && e->cubin) ind__cubin_resources(e->cubin, e->bytes, &registers, &local);
+    return local;
+}
+
+/* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
+static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
+    uint64_t key[2];
+    if (!v->otherwise) return 0;
+    rt__pack_key(v->source, v->source_bytes, arch, key);
+    int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
+    return local > 0 ? local : 0;
+}
+
+/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
+   that needs no cluster: should the device have no place for one. */
+static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
+    ind__variant *way = v->otherwise, *alone = v->alone;
+    int local = rt__cuda_spills(m, v, arch), less;
+    uint64_t key[2];
+    if (!local) return;
+    rt__pack_key(way->source, way->source_bytes, arch, key);
+    less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, built otherwise %d", v->entry, local,
+             less);
+    if (less < local) {
+        *v = *way;
+        v->spilled = local;
+    } else {
+        v->otherwise = way->otherwise;
+        if (!alone && way->cluster < 2) alone = way;
+    }
+    v->alone = alone;
+}
+
+/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
+   otherwise is built for all of them side by side. The arrays have room for every variant. */
+static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
+    ind_plan *p = m->desc.plan;
+    char arch[16];
+    ind__target_name(&p->target, arch);
+    for (;;) {
+        uint32_t num = 0;
+        for (uint32_t i = 0; i < p->num_kernels; i++) {
+            for (int k = 0; k < p->kernel[i].num_variants; k++) {
+                if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
+                    continue;
+                const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                if (!entry[num]) return IND_OUT_OF_MEMORY;
+                uint32_t n = 0;
+                while (entry[n] != entry[num]) n++;
+                num += n == num;
+            }
+        }
+        ind_status status = num ? rt__cuda_compile(m, entry, variant, num) : IND_OK;
+        if (status || !num) return status;
+        for (uint32_t i = 0; i < p->num_kernels; i++)
+            for (int k = 0; k < p->kernel[i].num_variants; k++)
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+    }
+}

@@ -1,0 +1,222 @@
+/* ---- the primary context: what a device has is known before it is made, and kernels are compiled without it, so that
+   they are while the driver makes it (100 ms of 230 on an H200) */
+
+static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
+    rt__runtime *r = (rt__runtime *)arg;
+    r->retained = r->driver.cuDevicePrimaryCtxRetain(&r->cuda_context, r->device);
+    return IND__RT_THREAD_END;
+}
+
+static void rt__cuda_join_retainer(rt__runtime *r) {
+    if (!r->retaining) return;
+    const double start = ind__now_ms();
+    rt__thread_join(r->retainer);
+    r->retaining = false;
+    r->primary = !r->retained;
+    if (!r->primary) r->cuda_context = NULL;
+    r->device_ms += ind__now_ms() - start;
+}
+
+static void rt__cuda_release_device(rt__runtime *r) {
+    rt__cuda_join_retainer(r);
+    if (r->primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->device);
+    r->primary = r->device_open = false;
+    r->cuda_context = NULL;
+}
+
+/* The context is there from here on, or the device is not open. */
+static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
+    rt__cuda_join_retainer(r);
+    if (!r->retained) return IND_OK;
+    const ind_status status = rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    rt__cuda_release_device(r);
+    r->retained = 0;
+    return status;
+}
+
+void ind__device_settle(ind_context *c) {
+    ind__lists_lock(c);
+    rt__runtime *r = (rt__runtime *)c->root->runtime;
+    ind__lists_unlock(c);
+    if (!r) return;
+    rt__mutex_lock(&r->mutex);
+    rt__cuda_join_retainer(r);
+    rt__mutex_unlock(&r->mutex);
+}
+
+/* Begins to make the context, unless the user has given one. */
+static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
+    if (r->cuda_context) return IND_OK;
+    r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
+    if (r->retaining) return IND_OK;
+    (void)rt__cuda_retain(r);
+    r->primary = !r->retained;
+    return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+}
+
+/* The driver, and what is known of its device; what needs the context calls rt__cuda_retained first. */
+static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
+    if (r->device_open) return IND_OK;
+    const double start = ind__now_ms();
+    ind_status status = rt__cuda_open_driver(c, r);
+    if (!status) status = rt__cuda_pick_device(c, r);
+    if (!status)
+        status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
+    if (!status) status = rt__cuda_query_target(c, r);
+    if (!status) status = rt__cuda_begin_retaining(c, r);
+    if (status)
+        rt__cuda_release_device(r);
+    else
+        r->device_open = true;
+    r->device_ms = ind__now_ms() - start;
+    return status;
+}
+
+/* Has the process had NVRTC before this context? */
+static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
+    if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
+    for (int i = 0; rt__nvrtc_names[i]; i++)
+        if (rt__library_is_open(rt__nvrtc_names[i])) return true;
+    return false;
+}
+
+/* NVRTC, opened by a thread of its own. */
+typedef struct rt__cuda_warming {
+    const char *given;    /* by the user, or NULL */
+    rt__cuda_nvrtc nvrtc; /* library NULL: it was not found */
+} rt__cuda_warming;
+
+/* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
+static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+    static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
+    static const char *const options[] = {"--gpu-architecture=sm_80"};
+    rt__cuda_warming *w = (rt__cuda_warming *)arg;
+    rt__cuda_nvrtc *n = &w->nvrtc;
+    void *program = NULL;
+    n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
+    if (!n->library || rt__cuda_load_nvrtc(n->library, n)) return IND__RT_THREAD_END;
+    if (!n->nvrtcCreateProgram(&program, source, "ind_warm", 0, NULL, NULL)) {
+        (void)n->nvrtcCompileProgram(program, 1, options);
+        (void)n->nvrtcDestroyProgram(&program);
+    }
+    return IND__RT_THREAD_END;
+}
+
+/* The driver takes 200 ms to make its context; NVRTC 6 to be opened, and some 40 more for the first kernel of a process
+   than for later ones: both at the same time, where there may be a second thread. */
+static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
+    const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
+    rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
+    rt__thread thread;
+    double start = ind__now_ms();
+    ind_status status = rt__cuda_open_driver(c, r);
+    const double driver_ms = ind__now_ms() - start;
+    if (status) return status;
+    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
+    status = rt__cuda_open_device(c, r);
+    r->device_ms += driver_ms;
+    start = ind__now_ms();
+    if (warming) rt__thread_join(thread);
+    const double waited_ms = ind__now_ms() - start;
+    if (!status) status = rt__cuda_open_nvrtc(c, r);
+    r->library_ms += waited_ms;
+    return status; /* what the thread has opened stays so: rt__runtime_destroy */
+}
+
+/* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
+static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
+    if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
+    ind_status status = rt__cuda_open_device(c, r);
+    return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
+}
+
+/* As ind__device_resolve, with the runtime's mutex held; `ready`: the driver's context is there, too. */
+static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
+                                     ind_target *target) {
+    *device = IND_DEVICE_HOST;
+    ind_status status = rt__cuda_open_all(c, r);
+    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
+    if (!status && target) *target = r->target;
+    r->why_not.size = 0;
+    if (!status) {
+        *device = IND_DEVICE_CUDA;
+        return IND_OK;
+    }
+    ind__textf(&r->why_not, "%s", ind_error(c));
+    if (wanted == IND_DEVICE_CUDA || status == IND_OUT_OF_MEMORY) return status;
+    ind__log(c, 2, "the host device is used: %s", r->why_not.data ? r->why_not.data : "");
+    return IND_OK;
+}
+
+static ind_status rt__device_open(ind_context *c, ind_device wanted, bool ready, ind_device *device,
+                                  ind_target *target) {
+    if (wanted == IND_DEVICE_AUTO) wanted = c->desc.device;
+    *device = IND_DEVICE_HOST;
+    if (wanted == IND_DEVICE_HOST) return IND_OK;
+    if (wanted != IND_DEVICE_AUTO && wanted != IND_DEVICE_CUDA)
+        return ind__fail(c, IND_INVALID_ARGUMENT, "device %d is none of auto, host, cuda", (int)wanted);
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__device_resolve(c, r, wanted, ready, device, target);
+    rt__mutex_unlock(&r->mutex);
+    return status;
+}
+
+ind_status ind__device_resolve(ind_context *c, ind_device wanted, ind_device *device, ind_target *target) {
+    return rt__device_open(c, wanted, false, device, target);
+}
+
+ind_status ind_device_open(ind_context *c, ind_device device) {
+    if (!c) return IND_INVALID_ARGUMENT;
+    ind_device got;
+    return rt__device_open(c, device, true, &got, NULL);
+}
+
+static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__runtime *r) {
+    char arch[16];
+    ind__target_name(&r->target, arch);
+    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->device_name, arch, r->driver.version / 1000,
+               r->driver.version % 1000 / 10);
+    if (r->nvrtc.library)
+        ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);
+    else
+        ind__textf(t, ", kernels from %s", c->desc.pack.path);
+}
+
+static void rt__print_host_device(ind__text *t, const rt__runtime *r) {
+    const char *why = r->why_not.size ? r->why_not.data : "asked for";
+    size_t skip = !strncmp(why, "cuda: ", 6) ? 6 : 0; /* without the prefix */
+    const char *end = strstr(why, "; IND_DEVICE_HOST");
+    ind__textf(t, "host (%.*s)", (int)(end ? (size_t)(end - why) - skip : strlen(why) - skip), why + skip);
+}
+
+static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
+    ind_device device = IND_DEVICE_HOST, wanted = c->desc.device;
+    ind_status status = wanted == IND_DEVICE_HOST ? IND_OK : rt__device_resolve(c, r, wanted, true, &device, NULL);
+    if (status)
+        ind__textf(t, "none (%s)", ind_error(c));
+    else if (device == IND_DEVICE_HOST)
+        rt__print_host_device(t, r);
+    else
+        rt__print_cuda_device(t, c, r);
+}
+
+/* A text that was returned is never changed: another thread may read it. What differs is a new one. */
+const char *ind_device_text(ind_context *c) {
+    if (!c) return "no context";
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return "host";
+    ind__text t = {.context = c};
+    rt__mutex_lock(&r->mutex);
+    rt__print_device(&t, c, r);
+    if (!t.failed && t.data && (!r->text || strcmp(r->text, t.data) != 0)) {
+        ind__lists_lock(c);
+        r->text = ind__arena_string(&c->root->names, t.data, t.size);
+        ind__lists_unlock(c);
+    }
+    const char *text = r->text;
+    rt__mutex_unlock(&r->mutex);
+    ind__text_free(&t);
+    return text ? text : "host";
+}

@@ -1,0 +1,305 @@
+/* ---- matrix products: operands are evaluated into packed panels, a small kernel multiplies them */
+
+#define IND__HOST_MR 4
+#define IND__HOST_NR 16
+#define IND__HOST_MC 256 /* a multiple of HOST_MR, at most IND__LANES */
+#define IND__HOST_NC 96  /* a multiple of HOST_NR */
+#define IND__HOST_KC 256
+
+#if IND__GNU
+#define IND__HOST_INLINE static inline __attribute__((always_inline))
+/* Eight floats, which the compiler maps to what the machine has. */
+typedef float rt__host_v8 __attribute__((vector_size(32)));
+
+IND__HOST_INLINE void rt__host_v8_add(float *c, const rt__host_v8 *v) {
+    rt__host_v8 old;
+    memcpy(&old, c, sizeof old);
+    old += *v;
+    memcpy(c, &old, sizeof old);
+}
+
+/* c[4][16] += a * b over kc: the 8 accumulators stay in registers. */
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+    rt__host_v8 c00 = {0}, c01 = {0}, c10 = {0}, c11 = {0}, c20 = {0}, c21 = {0}, c30 = {0}, c31 = {0}, b0, b1;
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR) {
+        memcpy(&b0, b, sizeof b0);
+        memcpy(&b1, b + 8, sizeof b1);
+        c00 += a[0] * b0;
+        c01 += a[0] * b1;
+        c10 += a[1] * b0;
+        c11 += a[1] * b1;
+        c20 += a[2] * b0;
+        c21 += a[2] * b1;
+        c30 += a[3] * b0;
+        c31 += a[3] * b1;
+    }
+    rt__host_v8_add(c, &c00);
+    rt__host_v8_add(c + 8, &c01);
+    rt__host_v8_add(c + IND__HOST_NC, &c10);
+    rt__host_v8_add(c + IND__HOST_NC + 8, &c11);
+    rt__host_v8_add(c + 2 * IND__HOST_NC, &c20);
+    rt__host_v8_add(c + 2 * IND__HOST_NC + 8, &c21);
+    rt__host_v8_add(c + 3 * IND__HOST_NC, &c30);
+    rt__host_v8_add(c + 3 * IND__HOST_NC + 8, &c31);
+}
+#else
+#define IND__HOST_INLINE static inline
+IND__HOST_INLINE void rt__host_tile_f32(int64_t kc, const float *a, const float *b, float *c) {
+    float sum[IND__HOST_MR][IND__HOST_NR] = {{0}};
+    for (int64_t k = 0; k < kc; k++, a += IND__HOST_MR, b += IND__HOST_NR)
+        for (int i = 0; i < IND__HOST_MR; i++)
+            for (int j = 0; j < IND__HOST_NR; j++) sum[i][j] += a[i] * b[j];
+    for (int i = 0; i < IND__HOST_MR; i++)
+        for (int j = 0; j < IND__HOST_NR; j++) c[i * IND__HOST_NC + j] += sum[i][j];
+}
+#endif
+
+IND__HOST_INLINE void rt__host_panel_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b,
+                                         float *c) {
+    for (int64_t j = 0; j < cols; j += IND__HOST_NR)
+        for (int64_t i = 0; i < rows; i += IND__HOST_MR)
+            rt__host_tile_f32(kc, a + i * kc, b + j * kc, c + i * IND__HOST_NC + j);
+}
+
+#if IND__GNU && (defined(__x86_64__) || defined(__i386__))
+__attribute__((target("avx2,fma"))) static void rt__host_panel_f32_avx2(int64_t kc, int64_t rows, int64_t cols,
+                                                                        const float *a, const float *b, float *c) {
+    rt__host_panel_f32(kc, rows, cols, a, b, c);
+}
+#define IND__HOST_HAS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#else
+#define rt__host_panel_f32_avx2 rt__host_panel_f32
+#define IND__HOST_HAS_AVX2      0
+#endif
+
+static void rt__host_multiply_f32(int64_t kc, int64_t rows, int64_t cols, const float *a, const float *b, float *c) {
+    if (IND__HOST_HAS_AVX2)
+        rt__host_panel_f32_avx2(kc, rows, cols, a, b, c);
+    else
+        rt__host_panel_f32(kc, rows, cols, a, b, c);
+}
+
+/* The same for the other types; integers multiply as unsigned, to wrap around. */
+#define IND__HOST_MULTIPLY(T, NAME)                                                                                    \
+    static void NAME(int64_t kc, int64_t rows, int64_t cols, const T *a, const T *b, T *c) {                           \
+        for (int64_t j = 0; j < cols; j += IND__HOST_NR)                                                               \
+            for (int64_t i = 0; i < rows; i++) {                                                                       \
+                const T *x = a + i / IND__HOST_MR * IND__HOST_MR * kc + i % IND__HOST_MR, *y = b + j * kc;             \
+                T sum[IND__HOST_NR] = {0};                                                                             \
+                for (int64_t k = 0; k < kc; k++, x += IND__HOST_MR, y += IND__HOST_NR)                                 \
+                    for (int n = 0; n < IND__HOST_NR; n++) sum[n] += *x * y[n];                                        \
+                for (int n = 0; n < IND__HOST_NR; n++) c[i * IND__HOST_NC + j + n] += sum[n];                          \
+            }                                                                                                          \
+    }
+IND__HOST_MULTIPLY(double, host_multiply_f64)
+IND__HOST_MULTIPLY(uint64_t, host_multiply_i64)
+
+static void copy_lane(void *to, int64_t at, const ind__lanes *v, int lane, bool f32) {
+    if (f32)
+        ((float *)to)[at] = v->f[lane];
+    else
+        ((int64_t *)to)[at] = v->i[lane]; /* the bits of f64 too */
+}
+
+/* One operand of the product: `count` rows (or columns) from `first`, kc elements of K from k0, packed in groups of
+   `group` (rows of a group next to each other, K slower); the last group is filled up with zeros. Lanes run along
+   whichever of the two is longer. */
+typedef struct rt__host_panel {
+    const rt__host_list *list;
+    uint32_t value;
+    const int *var;
+    int num_var, group;
+    const int64_t *extent;
+    int64_t first, count, k0, kc;
+    void *out;
+    bool f32;
+} rt__host_panel;
+
+static int64_t rt__panel_at(const rt__host_panel *p, int64_t u) {
+    return u / p->group * p->group * p->kc + u % p->group;
+}
+
+static void rt__panel_pad(const rt__host_panel *p) {
+    static const ind__lanes zero;
+    for (int64_t u = p->count; u % p->group; u++)
+        for (int64_t k = 0; k < p->kc; k++) copy_lane(p->out, rt__panel_at(p, u) + k * p->group, &zero, 0, p->f32);
+}
+
+/* Offset of the point `at` of some loop variables in a direct operand. Wraps around: the result is checked. */
+static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *d, const int *var, int n,
+                                 const int64_t *extent, int64_t at) {
+    uint64_t offset = 0;
+    for (int k = n; k-- > 0 && extent[k];) {
+        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->slot[d->stride_slot[var[k]]];
+        at /= extent[k];
+    }
+    return (int64_t)offset;
+}
+
+/* Copies up to HOST_NR rows that start at from[0 .. num), `step` elements apart in K; the other rows of the group are
+ * 0. */
+#define IND__HOST_COPY(NAME, T, M, LOAD)                                                                               \
+    static void NAME(T *out, const M *data, const int64_t *from, int num, int group, int64_t kc, int64_t step) {       \
+        for (int64_t k = 0; k < kc; k++, out += group) {                                                               \
+            for (int j = 0; j < num; j++) out[j] = LOAD(data[from[j] + k * step]);                                     \
+            for (int j = num; j < group; j++) out[j] = 0;                                                              \
+        }                                                                                                              \
+    }
+IND__HOST_COPY(copy_f32, float, float, )
+IND__HOST_COPY(copy_f16, float, uint16_t, ind__f16_to_f32)
+IND__HOST_COPY(copy_bf16, float, uint16_t, ind__bf16_to_f32)
+IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
+
+/* Packs without the evaluator; false where an access would leave the buffer, which the evaluator then reports. */
+static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
+    const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
+    int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
+    for (int64_t u = 0; u < p->count; u += p->group) {
+        int num = p->count - u < p->group ? (int)(p->count - u) : p->group;
+        for (int j = 0; j < num; j++) {
+            uint64_t at = (uint64_t)base + (uint64_t)p->k0 * (uint64_t)step;
+            at += (uint64_t)rt__direct_offset(t, d, p->var, p->num_var, p->extent, p->first + u + j);
+            int64_t last = (int64_t)(at + (uint64_t)(p->kc - 1) * (uint64_t)step);
+            from[j] = (int64_t)at;
+            if (from[j] < 0 || from[j] >= m->numel || last < 0 || last >= m->numel) return false;
+        }
+        int64_t to = u * p->kc;
+        switch (m->dtype) {
+        case IND_F32: copy_f32((float *)p->out + to, (const float *)m->data, from, num, p->group, p->kc, step); break;
+        case IND_F16:
+            copy_f16((float *)p->out + to, (const uint16_t *)m->data, from, num, p->group, p->kc, step);
+            break;
+        case IND_BF16:
+            copy_bf16((float *)p->out + to, (const uint16_t *)m->data, from, num, p->group, p->kc, step);
+            break;
+        case IND_F64:
+        case IND_I64:
+            copy_word((uint64_t *)p->out + to, (const uint64_t *)m->data, from, num, p->group, p->kc, step);
+            break;
+        default: return false;
+        }
+    }
+    return true;
+}
+
+static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__host_panel *p) {
+    const ind_body *b = t->kernel->body;
+    const int *k_var = t->var + b->rank;
+    const int64_t *k_extent = t->extent + b->rank;
+    bool along_k = p->kc >= p->count;
+    const ind__lanes *v = &e->value[p->value];
+    int64_t outer = along_k ? p->count : p->kc;
+    int lanes = (int)(along_k ? p->kc : p->count);
+    if (along_k)
+        rt__host_lanes(e, k_var, b->rrank, k_extent, p->k0, lanes);
+    else
+        rt__host_lanes(e, p->var, p->num_var, p->extent, p->first, lanes);
+    for (int64_t o = 0; o < outer; o++) {
+        if (along_k)
+            rt__host_point(e, p->var, p->num_var, p->extent, p->first + o);
+        else
+            rt__host_point(e, k_var, b->rrank, k_extent, p->k0 + o);
+        ind_status status = rt__host_run_list(e, p->list, lanes);
+        if (status) return status;
+        for (int l = 0; l < lanes; l++)
+            copy_lane(p->out, along_k ? rt__panel_at(p, o) + l * p->group : rt__panel_at(p, l) + o * p->group, v, l,
+                      p->f32);
+    }
+    rt__panel_pad(p);
+    return IND_OK;
+}
+
+/* Values of the product for one row of the tile (or one column): row `at`, lanes along the other dimension. */
+static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
+    const ind_body *b = t->kernel->body;
+    uint32_t dot = t->kernel->dot;
+    ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
+    ind__lanes *v = &w->eval.value[dot];
+    for (int l = 0; l < lanes; l++) {
+        int64_t from = along_cols ? at * IND__HOST_NC + l : l * IND__HOST_NC + at;
+        if (operand == IND_F32)
+            v->f[l] = ((const float *)w->tile)[from];
+        else if (operand == IND_F64)
+            v->d[l] = ((const double *)w->tile)[from];
+        else
+            v->i[l] = ind__wrap_int(d, ((const int64_t *)w->tile)[from]);
+    }
+    for (uint32_t s = 0; s < t->kernel->num_stages; s++)
+        for (uint32_t p = 0; p < t->kernel->stage[s].part.num; p++)
+            w->eval.value[t->kernel->stage[s].part.inst[p]] = *v;
+}
+
+static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker *w, int64_t row, int64_t rows,
+                                         int64_t col, int64_t cols) {
+    const rt__host_kernel *h = t->kernel;
+    ind__eval *e = &w->eval;
+    bool along_cols = cols >= rows;
+    int lanes = (int)(along_cols ? cols : rows);
+    if (along_cols)
+        rt__host_lanes(e, h->col, h->num_col, t->col_extent, col, lanes);
+    else
+        rt__host_lanes(e, h->row, h->num_row, t->row_extent, row, lanes);
+    for (int64_t o = 0; o < (along_cols ? rows : cols); o++) {
+        if (along_cols)
+            rt__host_point(e, h->row, h->num_row, t->row_extent, row + o);
+        else
+            rt__host_point(e, h->col, h->num_col, t->col_extent, col + o);
+        rt__tile_to_lanes(t, w, o, along_cols, lanes);
+        ind_status status = rt__host_run_list(e, &h->epilogue, lanes);
+        if (status) return status;
+    }
+    return IND_OK;
+}
+
+static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d, int64_t batch) {
+    const rt__host_kernel *h = t->kernel;
+    if (!d->valid) return 0;
+    return (int64_t)((uint64_t)t->instance->slot[d->base_slot] +
+                     (uint64_t)rt__direct_offset(t, d, h->batch, h->num_batch, t->batch_extent, batch));
+}
+
+static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
+    const rt__host_kernel *h = t->kernel;
+    const ind__inst *dot = &h->body->inst[h->dot];
+    ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
+    ind__eval *e = &w->eval;
+    int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
+    int64_t batch = index / t->col_tiles / t->row_tiles;
+    int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
+    int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
+    rt__host_panel a = {&h->a, dot->arg[0], h->row, h->num_row, IND__HOST_MR, t->row_extent,
+                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
+    rt__host_panel b = {&h->b, dot->arg[1], h->col, h->num_col, IND__HOST_NR, t->col_extent,
+                        col,   cols,        0,      0,          w->panel_b,   d == IND_F32};
+    rt__host_point(e, h->batch, h->num_batch, t->batch_extent, batch);
+    int64_t base_a = rt__direct_base(t, &h->direct_a, batch), base_b = rt__direct_base(t, &h->direct_b, batch);
+    memset(w->tile, 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
+    for (int64_t k = 0; k < t->reduced; k += IND__HOST_KC) {
+        a.k0 = b.k0 = k;
+        a.kc = b.kc = t->reduced - k < IND__HOST_KC ? t->reduced - k : IND__HOST_KC;
+        bool done_a = h->direct_a.valid && host_pack_direct(t, &h->direct_a, base_a, &a);
+        ind_status status = done_a ? IND_OK : rt__host_pack(t, e, &a);
+        bool done_b = h->direct_b.valid && host_pack_direct(t, &h->direct_b, base_b, &b);
+        if (!status && !done_b) status = rt__host_pack(t, e, &b);
+        if (status) return status;
+        if (d == IND_F32)
+            rt__host_multiply_f32(a.kc, rows, cols, (float *)w->panel_a, (float *)w->panel_b, (float *)w->tile);
+        else if (d == IND_F64)
+            host_multiply_f64(a.kc, rows, cols, (double *)w->panel_a, (double *)w->panel_b, (double *)w->tile);
+        else
+            host_multiply_i64(a.kc, rows, cols, (uint64_t *)w->panel_a, (uint64_t *)w->panel_b, (uint64_t *)w->tile);
+    }
+    return rt__host_tile_epilogue(t, w, row, rows, col, cols);
+}
+
+static void rt__host_tile_work(void *arg, int64_t index, int worker) {
+    const rt__host_task *t = (const rt__host_task *)arg;
+    rt__host_worker *w = &t->instance->worker[worker];
+    if (!w->status) w->status = rt__host_tile(t, w, index);
+}
+
+static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, int64_t *extent) {
+    int64_t product = 1;
+    for (int d = 0; d < n; d++) product *= extent[d] = t->extent[var[d]];
+    return product;
+}

@@ -1,0 +1,409 @@
+/* ------------------------------------------------------------------------------------------- >>host-device */
+/* Walks the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares nothing with the CUDA
+   emitter, so that each checks the other. A kernel is cut into stages: every REDUCE ends a pass over the row, and
+   values that depend on its result belong to the next stage. */
+
+typedef struct rt__host_deps {
+    uint32_t source[64]; /* instructions whose values this one needs */
+    uint32_t num;
+    uint32_t vars; /* bit v: mentions loop variable v itself */
+} rt__host_deps;
+
+static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
+    ind_expr symbol[64];
+    int n = ind__expr_symbols(e, symbol, 64);
+    if (n > 64) return ind__fail(b->context, IND_LIMIT, "an index expression has %d symbols, 64 are possible", n);
+    for (int i = 0; i < n; i++) {
+        ind_symbol_kind kind = ind_expr_symbol(symbol[i])->kind;
+        for (int v = 0; kind == IND_SYMBOL_INDEX && v < b->rank + b->rrank; v++)
+            if (b->var[v].id == symbol[i].id) d->vars |= 1u << v;
+        for (uint32_t k = 1; kind == IND_SYMBOL_INDIRECT && k < self; k++) {
+            if (b->inst[k].op != IND_LOOP_INDIRECT || b->index[b->inst[k].index + 1].id != symbol[i].id) continue;
+            if (d->num == 64) return ind__fail(b->context, IND_LIMIT, "an access has more than 60 indirect indices");
+            d->source[d->num++] = k;
+        }
+    }
+    return IND_OK;
+}
+
+static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_deps *d) {
+    const ind__inst *i = &b->inst[n];
+    d->num = d->vars = 0;
+    for (int k = 0; k < IND__MAX_ARGS; k++)
+        if (i->arg[k]) d->source[d->num++] = i->arg[k];
+    bool accesses = i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE || i->op == IND_LOOP_INDEX;
+    uint32_t num = i->op == IND_LOOP_INDIRECT ? 1 : accesses ? (i->num_index ? i->num_index : 1) : 0;
+    ind_status status = IND_OK;
+    for (uint32_t k = 0; k < num && !status; k++) status = rt__deps_add_expr(d, b, n, b->index[i->index + k]);
+    return status;
+}
+
+/* What is known about each instruction while a kernel is being prepared. */
+typedef struct rt__host_facts {
+    uint32_t vars;  /* loop variables that the value depends on */
+    uint32_t level; /* REDUCEs before it, in the longest chain */
+    bool live, looped, crossing, wanted;
+    bool outer;           /* something uses it that is not per element of the row, .. */
+    bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
+    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
+                             per element, or reduced again, so that the scan runs in several passes? */
+} rt__host_facts;
+
+static uint32_t rt__reduced_vars(const ind_body *b) {
+    return ((1u << b->rrank) - 1) << b->rank;
+}
+
+static bool rt__is_sort(const ind_body *b, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)b->inst[i].reduction);
+}
+
+/* Is it part of a scan, so that its value changes from element to element? */
+static bool rt__is_scanned(const ind_body *b, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
+}
+
+/* Is it the index of the row's elements alone? */
+static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
+}
+
+/* Marks what instruction i uses as used by it. */
+static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
+    rt__host_deps d;
+    const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    (void)rt__host_find_deps(b, i, &d);
+    for (uint32_t k = 0; k < d.num; k++) {
+        f[d.source[k]].live = true;
+        if (inner && !f[d.source[k]].looped) f[d.source[k]].crossing = true;
+        if (!inner) f[d.source[k]].outer = true;
+        if (!inner && (stores || checks || f[i].rooted)) f[d.source[k]].rooted = true;
+    }
+}
+
+static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
+    rt__host_deps d;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        ind_status status = rt__host_find_deps(b, i, &d);
+        if (status) return status;
+        f[i].vars = d.vars;
+        for (uint32_t k = 0; k < d.num; k++) {
+            f[i].vars |= f[d.source[k]].vars;
+            if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
+            f[i].scanned |= f[d.source[k]].scanned;
+            f[i].behind |= f[d.source[k]].behind;
+        }
+        f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
+        if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
+        bool reduces = b->inst[i].op == IND_LOOP_REDUCE;
+        f[0].behind |= f[i].behind && (reduces || f[i].vars & rt__reduced_vars(b));
+        f[i].behind |= f[i].scanned && reduces;
+        if (rt__is_sort(b, i)) f[i].level++;
+        if (b->inst[i].op == IND_LOOP_REDUCE) {
+            f[i].vars &= ~rt__reduced_vars(b);
+            f[i].level++;
+        }
+        f[i].looped = f[i].vars & rt__reduced_vars(b);
+    }
+    for (uint32_t i = b->num_inst; i-- > 1;) {
+        if (b->inst[i].op == IND_LOOP_STORE || b->inst[i].op == IND_LOOP_INDIRECT) f[i].live = true;
+        if (f[i].live) rt__host_mark_uses(b, f, i);
+    }
+    return IND_OK;
+}
+
+/* The last stage that has elements to store: in which a scan runs, too. What is reduced of its results follows, unless
+   elements need it. */
+static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
+    uint32_t stage = 0;
+    const bool again = f[0].behind;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (f[i].live && (again || !f[i].behind) && f[i].level > stage) stage = f[i].level;
+    if (again) return stage;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (f[i].behind) f[i].level = stage + 1;
+    return stage;
+}
+
+/* Marks as `wanted` what the marked instructions need, through instructions for which looped is as given (or any). */
+static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
+    rt__host_deps d;
+    for (uint32_t i = b->num_inst; i-- > 1;) {
+        if (!f[i].wanted || rt__is_sort(b, i)) continue; /* the row is sorted by then */
+        (void)rt__host_find_deps(b, i, &d);
+        for (uint32_t k = 0; k < d.num; k++)
+            if (!only_looped || f[d.source[k]].looped) f[d.source[k]].wanted = true;
+    }
+}
+
+typedef bool (*rt__host_filter)(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level);
+
+static bool rt__is_filled(const ind_body *b, uint32_t i) {
+    return b->inst[i].op == IND_LOOP_REDUCE || b->inst[i].op == IND_LOOP_PART || rt__is_scanned(b, i);
+}
+
+static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return f[i].live && !f[i].looped && f[i].level == level && !rt__is_filled(b, i);
+}
+
+/* Of a row without elements: nobody asks whether an index is good that is there for the elements alone, and what is
+   loaded for them may have no more elements than the row. */
+static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+           (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
+}
+
+static bool rt__filter_spread(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return rt__filter_once(b, f, i, level) && f[i].crossing && b->inst[i].op != IND_LOOP_STORE;
+}
+
+static bool rt__filter_reduce(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return f[i].live && b->inst[i].op == IND_LOOP_REDUCE && f[i].level == level + 1;
+}
+
+static bool rt__filter_part(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    return f[i].live && b->inst[i].op == IND_LOOP_PART && f[i].level == level + 1;
+}
+
+static bool rt__filter_wanted(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    (void)level;
+    return f[i].wanted && !rt__is_filled(b, i);
+}
+
+static bool rt__filter_scan(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
+    (void)level;
+    return f[i].wanted && b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
+}
+
+static ind_status rt__host_make_list(ind_module *m, const ind_body *b, const rt__host_facts *f, rt__host_filter filter,
+                                     uint32_t level, rt__host_list *list) {
+    uint32_t num = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) num += filter(b, f, i, level);
+    list->inst = (uint32_t *)ind__arena_alloc(&m->arena, num * sizeof *list->inst);
+    if (!list->inst) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        if (filter(b, f, i, level)) list->inst[list->num++] = i;
+    return IND_OK;
+}
+
+static ind_status rt__host_make_stage(ind_module *m, rt__host_kernel *h, rt__host_facts *f, uint32_t level) {
+    const ind_body *b = h->body;
+    rt__host_stage *s = &h->stage[level];
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        f[i].wanted = level == h->element_stage && b->inst[i].op == IND_LOOP_STORE && f[i].looped;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (!rt__filter_reduce(b, f, i, level)) continue;
+        for (int k = 0; k < 2; k++)
+            if (b->inst[i].arg[k] && f[b->inst[i].arg[k]].looped) f[b->inst[i].arg[k]].wanted = true;
+    }
+    uint32_t sort = ind__body_sort(b);
+    uint32_t key = sort && f[sort].live && f[sort].level == level + 1 ? b->inst[sort].arg[0] : 0;
+    if (f[key].looped) f[key].wanted = true;
+    rt__host_mark(b, f, true);
+    ind_status status = rt__host_make_list(m, b, f, rt__filter_wanted, level, &s->loop);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_scan, level, &s->scan);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_once, level, &s->once);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_empty, level, &s->empty);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_spread, level, &s->spread);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_reduce, level, &s->reduce);
+    if (!status) status = rt__host_make_list(m, b, f, rt__filter_part, level, &s->part);
+    if (s->reduce.num > h->max_reduces) h->max_reduces = s->reduce.num;
+    return status;
+}
+
+/* Lists of a matrix product: what its operands need, and everything else. The body is one if its only live REDUCE is a
+   DOT and nothing is stored per element of the row. Which P variables are rows (not in b), columns (not in a) and
+   batches (in both) is read off the operands. */
+static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__host_facts *f) {
+    const ind_body *b = h->body;
+    uint32_t num = 0;
+    for (uint32_t i = 1; i < b->num_inst; i++) {
+        if (!f[i].live) continue;
+        if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
+        if (b->inst[i].op != IND_LOOP_REDUCE) continue;
+        num++;
+        h->dot = i;
+    }
+    if (num != 1 || b->inst[h->dot].reduction != IND_REDUCE_DOT) return IND_OK;
+    uint32_t in_a = f[b->inst[h->dot].arg[0]].vars, in_b = f[b->inst[h->dot].arg[1]].vars;
+    for (int v = 0; v < b->rank; v++) {
+        bool a = in_a >> v & 1, c = in_b >> v & 1;
+        if (a && c)
+            h->batch[h->num_batch++] = v;
+        else if (c)
+            h->col[h->num_col++] = v;
+        else
+            h->row[h->num_row++] = v;
+    }
+    rt__host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
+    ind_status status = IND_OK;
+    for (int k = 0; k < 3 && !status; k++) {
+        for (uint32_t i = 1; i < b->num_inst; i++)
+            f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+        rt__host_mark(b, f, false);
+        if (k == 2) { /* not what only the operands need */
+            for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
+        }
+        status = rt__host_make_list(m, b, f, rt__filter_wanted, 0, list[k]);
+    }
+    h->matmul = !status;
+    return status;
+}
+
+/* Where an access goes, if that is linear in the loop variables. */
+static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const ind__inst *i, rt__host_direct *d) {
+    d->buffer = i->source;
+    ind_expr rest = b->index[i->index], stride[2 * IND_MAX_RANK];
+    for (int v = 0; v < b->rank + b->rrank; v++)
+        if (!ind__affine(rest, b->var[v], &stride[v], &rest) || !ind__expr_is_size(stride[v])) return IND_OK;
+    if (!ind__expr_is_size(rest)) return IND_OK;
+    ind_status status = rt__exec_slot(m->executable, rest, &d->base_slot);
+    for (int v = 0; v < b->rank + b->rrank && !status; v++)
+        status = rt__exec_slot(m->executable, stride[v], &d->stride_slot[v]);
+    d->valid = !status;
+    return status;
+}
+
+/* Recognises a direct operand; everything else goes through the evaluator. */
+static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, uint32_t value, rt__host_direct *d) {
+    const ind_body *b = h->body;
+    const ind__inst *i = &b->inst[value];
+    bool plain = i->dtype == IND_F32 || i->dtype == IND_F64 || i->dtype == IND_I64;
+    if (i->op != IND_LOOP_LOAD || i->arg[0] || !plain || b->rrank != 1) return IND_OK;
+    return rt__host_make_linear(m, b, i, d);
+}
+
+/* The values that a combine function is given and gives: STATEs that it does not use are 0. */
+static void rt__host_find_states(rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->element[h->num_states] = b->inst[p].arg[0];
+        h->combined[h->num_states++] = b->inst[p].arg[1];
+    }
+    for (uint32_t i = 1; i < h->scan; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+}
+
+/* Moves what is computed from STATEs from `before` to a list of its own. */
+static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    if (from_state && inst) {
+        rt__host_find_states(h);
+        for (uint32_t i = 1; i < h->scan; i++) {
+            from_state[i] = b->inst[i].op == IND_LOOP_STATE;
+            for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
+        }
+        h->combine.inst = inst;
+        for (uint32_t k = 0; k < h->before.num; k++) {
+            uint32_t i = h->before.inst[k];
+            if (from_state[i])
+                h->combine.inst[h->combine.num++] = i;
+            else
+                h->before.inst[kept++] = i;
+        }
+        h->before.num = kept;
+    }
+    ind__free(m->context, from_state);
+    return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
+}
+
+/* With a combine function: cuts the loop of the scan in two, and finds its results. */
+static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
+    const ind_body *b = h->body;
+    const rt__host_list *loop = &h->stage[h->element_stage].loop;
+    uint32_t cut = 0;
+    while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
+    h->before = (rt__host_list){loop->inst, cut};
+    h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
+    for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    return rt__host_split_combine(m, h);
+}
+
+/* A sort's keys are as they are stored, if they are. */
+static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
+    const ind_body *b = h->body;
+    h->sort = ind__body_sort(b);
+    h->sort_stage = f[h->sort].level;
+    h->sort_dtype = (ind_dtype)b->inst[h->sort].dtype;
+    for (uint32_t i = b->num_inst; h->sort && i-- > 1;) {
+        const ind__inst *value = &b->inst[b->inst[i].arg[0]];
+        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort && !value->imm.i;
+        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort_dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
+    }
+}
+
+static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, const ind_kernel *k) {
+    ind_context *c = m->context;
+    const ind_body *b = h->body = k->body;
+    h->kernel = k;
+    rt__host_facts *f = (rt__host_facts *)ind__alloc(c, b->num_inst * sizeof *f);
+    if (!f) return IND_OUT_OF_MEMORY;
+    ind_status status = rt__host_analyse(b, f);
+    if (!status) h->element_stage = rt__host_element_stage(b, f);
+    for (uint32_t i = 1; i < b->num_inst && !status; i++) {
+        h->num_live += f[i].live;
+        if (f[i].live && f[i].level > h->num_stages) h->num_stages = f[i].level;
+        if (f[i].live && b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing) h->full_lanes = true;
+        h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
+    }
+    h->num_stages++;
+    h->scan = ind__body_scan(b);
+    h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
+    if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
+    for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
+    if (!status) rt__host_make_sort(m, h, f);
+    if (!status && h->scan && b->inst[h->scan].reduction == IND_SCAN_COMBINE) status = rt__host_make_combine(m, h);
+    if (!status) status = rt__host_make_matmul(m, h, f);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
+    ind__free(c, f);
+    for (int v = 0; v < b->rank + b->rrank && !status; v++)
+        status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
+    return status;
+}
+
+/* Bytes of a worker's evaluator: values, index slots, stamps and flags, in this order. */
+static size_t rt__host_eval_bytes(const ind__eval *e) {
+    size_t slots = (size_t)e->program.num_inputs + e->program.num_ops;
+    return e->body->num_inst * sizeof *e->value + slots * sizeof *e->slots +
+           (e->program.num_ops + 1) * sizeof *e->stamp + slots;
+}
+
+static ind_status rt__host_prepare(ind_module *m) {
+    ind__executable *x = m->executable;
+    ind_context *c = m->context;
+    x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
+    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
+    ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < x->num_steps && !status; i++) {
+        rt__host_kernel *h = &x->host[i];
+        if (x->step[i].call) continue;
+        status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
+        if (!status)
+            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
+        if (status) break;
+        /* What differs between workers is not kept here. */
+        ind__free(c, h->eval.value);
+        ind__free(c, h->eval.slots);
+        ind__free(c, h->eval.stamp);
+        ind__free(c, h->eval.varying);
+        h->eval.value = NULL;
+        h->eval.slots = NULL;
+        h->eval.stamp = NULL;
+        h->eval.varying = NULL;
+        size_t bytes = rt__host_eval_bytes(&h->eval);
+        if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
+        if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
+        x->any_matmul |= h->matmul;
+    }
+    ind__free(c, zeros);
+    return status;
+}
+
+static void rt__host_free(ind_module *m) {
+    ind__executable *x = m->executable;
+    for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
+}

@@ -1,0 +1,180 @@
+/* ------------------------------------------------------------------------------------------------- >>nvrtc */
+
+/* One source on its way through NVRTC. Workers only call NVRTC; whatever allocates is done by the caller before and
+   after, as an allocator given by the user need not be safe for threads that it has never seen. */
+typedef struct rt__cuda_job {
+    const rt__cuda_nvrtc *nvrtc;
+    const char *source, *name, *arch_option;
+    void *program;
+    int result;
+} rt__cuda_job;
+
+/* No fast-math: results are compared with the host device. -default-device lets helper functions stand without a
+   qualifier; --minimal (from 12.4) leaves out what these texts do not use and is worth about a third of the time. */
+#define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
+#define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
+
+static void rt__cuda_job_run(void *arg, int64_t index, int worker) {
+    (void)worker;
+    rt__cuda_job *j = (rt__cuda_job *)arg + index;
+    const char *options[] = {j->arch_option, IND__CUDA_OPTIONS, "--minimal"};
+    int num = 3 + (j->nvrtc->version >= 1204);
+    j->result = j->nvrtc->nvrtcCreateProgram(&j->program, j->source, j->name, 0, NULL, NULL);
+    if (!j->result) j->result = j->nvrtc->nvrtcCompileProgram(j->program, num, options);
+}
+
+/* The source with line numbers, `around` lines on each side of `line` (0: all of it). */
+static void rt__cuda_number_lines(ind__text *t, const char *source, int line, int around) {
+    for (int n = 1; *source; n++) {
+        size_t length = strcspn(source, "\n");
+        if (!line || (n >= line - around && n <= line + around)) ind__textf(t, "%5d  %.*s\n", n, (int)length, source);
+        source += length + (source[length] == '\n');
+    }
+}
+
+/* Finds the first "name(LINE): error: text" of a log. Returns the text (one line of *length), NULL if there is none. */
+static const char *rt__cuda_first_error(const char *log, int *line, size_t *length) {
+    const char *e = strstr(log, "error");
+    *line = 0;
+    if (!e) return NULL;
+    const char *begin = e;
+    while (begin > log && begin[-1] != '\n') begin--;
+    const char *open = (const char *)memchr(begin, '(', (size_t)(e - begin));
+    if (open) *line = (int)strtol(open + 1, NULL, 10);
+    e += strcspn(e, ":\n");
+    if (*e == ':') e++;
+    while (*e == ' ') e++;
+    *length = strcspn(e, "\n");
+    return e;
+}
+
+/* If the error at `error` in the log is in a function of the user's, its lines in the source, and in name[] what it is
+   called; else the source. The emitter puts `#line 1 "swish"` in front of such a function (cg__define_functions). */
+static const char *rt__cuda_lines_of(const char *log, const char *error, const char *source, char name[72]) {
+    const char *begin = error;
+    while (begin > log && begin[-1] != '\n') begin--;
+    size_t n = strcspn(begin, "(\n");
+    char mark[96];
+    snprintf(mark, sizeof mark, "\n#line 1 \"%.*s\"\n", n < 64 ? (int)n : 64, begin);
+    const char *at = strstr(source, mark);
+    name[0] = 0;
+    if (!at) return source;
+    snprintf(name, 72, "%.*s, ", (int)(n < 64 ? n : 64), begin);
+    return at + strlen(mark);
+}
+
+static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
+    size_t bytes = 0;
+    char *log = NULL;
+    if (j->program && !j->nvrtc->nvrtcGetProgramLogSize(j->program, &bytes) && bytes) {
+        log = (char *)ind__alloc(c, bytes + 1);
+        if (log && j->nvrtc->nvrtcGetProgramLog(j->program, log)) log[0] = 0;
+    }
+    ind__text text = {.context = c};
+    rt__cuda_number_lines(&text, j->source, 0, 0);
+    ind__log(c, 3, "nvrtc: kernel %s, whole log:\n%s", j->name, log ? log : "");
+    ind__log(c, 3, "nvrtc: kernel %s, source:\n%s", j->name, text.data ? text.data : "");
+    text.size = 0;
+    int line = 0;
+    size_t length = 0;
+    const char *error = log ? rt__cuda_first_error(log, &line, &length) : NULL;
+    if (error && line) {
+        char function[72];
+        const char *lines = rt__cuda_lines_of(log, error, j->source, function);
+        ind__textf(&text, "error at %s%sline %d: %.*s\n", function[0] ? "function " : "", function, line, (int)length,
+                   error);
+        rt__cuda_number_lines(&text, lines, line, 2);
+    } else {
+        ind__textf(&text, "error %d: %.*s\n", j->result, error ? (int)length : 0, error ? error : "");
+    }
+    if (text.size && !text.failed) text.data[text.size - 1] = 0;
+    ind_status status = ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: %s", j->name, text.failed ? "" : text.data);
+    ind__text_free(&text);
+    ind__free(c, log);
+    return status;
+}
+
+/* The compiled bytes of a finished job; the caller's. */
+static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
+    *out = NULL;
+    if (j->result) return rt__cuda_job_error(c, j);
+    const rt__cuda_nvrtc *n = j->nvrtc;
+    int result = ptx ? n->nvrtcGetPTXSize(j->program, bytes) : n->nvrtcGetCUBINSize(j->program, bytes);
+    if (!result && !*bytes) result = -1;
+    if (result)
+        return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: no %s came out (error %d)", j->name, ptx ? "PTX" : "cubin",
+                         result);
+    *out = ind__alloc(c, *bytes);
+    if (!*out) return IND_OUT_OF_MEMORY;
+    result = ptx ? n->nvrtcGetPTX(j->program, (char *)*out) : n->nvrtcGetCUBIN(j->program, (char *)*out);
+    if (!result) return IND_OK;
+    ind__free(c, *out);
+    *out = NULL;
+    return ind__fail(c, IND_COMPILE, "nvrtc: kernel %s: error %d", j->name, result);
+}
+
+static void rt__cuda_job_free(rt__cuda_job *j) {
+    if (j->program) (void)j->nvrtc->nvrtcDestroyProgram(&j->program);
+    j->program = NULL;
+}
+
+static void rt__cuda_arch_option(const ind_target *t, bool ptx, char out[64]) {
+    char arch[16];
+    ind__target_name(t, arch);
+    snprintf(out, 64, "--gpu-architecture=%s%s", ptx ? "compute_" : "sm_", arch + 3);
+}
+
+ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *name, const ind_target *t, bool ptx,
+                              void **out, size_t *bytes) {
+    *out = NULL;
+    *bytes = 0;
+    rt__runtime *r = rt__runtime_of(c);
+    if (!r) return IND_OUT_OF_MEMORY;
+    rt__mutex_lock(&r->mutex);
+    ind_status status = rt__cuda_open_nvrtc(c, r);
+    rt__mutex_unlock(&r->mutex);
+    if (status) return status;
+    char option[64];
+    rt__cuda_arch_option(t, ptx, option);
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = source, .name = name, .arch_option = option};
+    rt__cuda_job_run(&job, 0, 0);
+    status = rt__cuda_job_result(c, &job, ptx, out, bytes);
+    rt__cuda_job_free(&job);
+    return status;
+}
+
+static uint64_t rt__little(const unsigned char *p, int bytes) {
+    uint64_t v = 0;
+    while (bytes-- > 0) v = v << 8 | p[bytes];
+    return v;
+}
+
+/* Attribute records of a .nv.info section: format, attribute, 16-bit value or length of what follows. */
+static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
+    enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
+    for (size_t at = 0; at + 4 <= n;) {
+        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little(p + at + 2, 2) : 0;
+        if (length > n - at - 4) return;
+        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little(p + at + 8, 4);
+        at += 4 + length;
+    }
+}
+
+/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
+   there is one kernel in it. What is not found stays -1. */
+void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *local_bytes) {
+    const unsigned char *p = (const unsigned char *)cubin;
+    *registers = *local_bytes = -1;
+    if (n < 64 || memcmp(p, "\177ELF", 4)) return;
+    uint64_t table = rt__little(p + 40, 8), count = rt__little(p + 60, 2), names = rt__little(p + 62, 2);
+    if (table > n || count * 64 > n - table || names >= count) return;
+    uint64_t strings = rt__little(p + table + names * 64 + 24, 8);
+    for (uint64_t i = 0; i < count; i++) {
+        const unsigned char *section = p + table + i * 64;
+        uint64_t name = strings + rt__little(section, 4), from = rt__little(section + 24, 8),
+                 size = rt__little(section + 32, 8);
+        if (name > n || n - name < 9 || memcmp(p + name, ".nv.info", 9)) continue;
+        if (from <= n && size <= n - from) rt__read_nv_info(p + from, (size_t)size, registers, local_bytes);
+    }
+}

@@ -1,0 +1,352 @@
+/* ----------------------------------------------------------------------------------------------- >>symbols */
+
+#if defined(_WIN32)
+#define IND__RT_CUDA_CALL __stdcall
+#else
+#define IND__RT_CUDA_CALL
+#endif
+
+typedef unsigned long long rt__cuda_ptr; /* CUdeviceptr */
+
+/* The driver functions that are used, with the names the library exports; all return a CUresult. Handles are void *,
+   a CUdevice is an int. Every one exists in the drivers of CUDA 11.4 and later. */
+#define IND__CUDA_DRIVER_SYMBOLS(X)                                                                                    \
+    X(cuInit, (unsigned flags))                                                                                        \
+    X(cuDriverGetVersion, (int *version))                                                                              \
+    X(cuGetErrorName, (int result, const char **text))                                                                 \
+    X(cuGetErrorString, (int result, const char **text))                                                               \
+    X(cuDeviceGetCount, (int *count))                                                                                  \
+    X(cuDeviceGet, (int *device, int ordinal))                                                                         \
+    X(cuDeviceGetName, (char *name, int size, int device))                                                             \
+    X(cuDeviceGetAttribute, (int *value, int attribute, int device))                                                   \
+    X(cuDevicePrimaryCtxRetain, (void **context, int device))                                                          \
+    X(cuDevicePrimaryCtxRelease_v2, (int device))                                                                      \
+    X(cuCtxPushCurrent_v2, (void *context))                                                                            \
+    X(cuCtxPopCurrent_v2, (void **context))                                                                            \
+    X(cuCtxGetDevice, (int *device))                                                                                   \
+    X(cuModuleLoadData, (void **module, const void *image))                                                            \
+    X(cuModuleUnload, (void *module))                                                                                  \
+    X(cuModuleGetFunction, (void **function, void *module, const char *name))                                          \
+    X(cuFuncGetAttribute, (int *value, int attribute, void *function))                                                 \
+    X(cuFuncSetAttribute, (void *function, int attribute, int value))                                                  \
+    X(cuLaunchKernel,                                                                                                  \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,          \
+       unsigned block_z, unsigned shared, void *stream, void **params, void **extra))                                  \
+    X(cuMemAlloc_v2, (rt__cuda_ptr * memory, size_t bytes))                                                            \
+    X(cuMemFree_v2, (rt__cuda_ptr memory))                                                                             \
+    X(cuMemcpyHtoDAsync_v2, (rt__cuda_ptr to, const void *from, size_t bytes, void *stream))                           \
+    X(cuMemcpyDtoHAsync_v2, (void *to, rt__cuda_ptr from, size_t bytes, void *stream))                                 \
+    X(cuMemsetD8Async, (rt__cuda_ptr to, unsigned char value, size_t bytes, void *stream))                             \
+    X(cuStreamCreate, (void **stream, unsigned flags))                                                                 \
+    X(cuStreamDestroy_v2, (void *stream))                                                                              \
+    X(cuStreamSynchronize, (void *stream))                                                                             \
+    X(cuStreamBeginCapture_v2, (void *stream, int mode))                                                               \
+    X(cuThreadExchangeStreamCaptureMode, (int *mode))                                                                  \
+    X(cuStreamEndCapture, (void *stream, void **graph))                                                                \
+    X(cuGraphInstantiateWithFlags, (void **executable, void *graph, unsigned long long flags))                         \
+    X(cuGraphLaunch, (void *executable, void *stream))                                                                 \
+    X(cuGraphExecDestroy, (void *executable))                                                                          \
+    X(cuGraphDestroy, (void *graph))                                                                                   \
+    X(cuEventCreate, (void **event, unsigned flags))                                                                   \
+    X(cuEventDestroy_v2, (void *event))                                                                                \
+    X(cuEventRecord, (void *event, void *stream))                                                                      \
+    X(cuEventSynchronize, (void *event))                                                                               \
+    X(cuEventElapsedTime, (float *ms, void *start, void *end))
+
+/* NVRTC: all return an nvrtcResult. */
+#define IND__CUDA_NVRTC_SYMBOLS(X)                                                                                     \
+    X(nvrtcVersion, (int *major, int *minor))                                                                          \
+    X(nvrtcCreateProgram, (void **program, const char *source, const char *name, int num_headers,                      \
+                           const char *const *headers, const char *const *include_names))                              \
+    X(nvrtcDestroyProgram, (void **program))                                                                           \
+    X(nvrtcCompileProgram, (void *program, int num_options, const char *const *options))                               \
+    X(nvrtcGetCUBINSize, (void *program, size_t *bytes))                                                               \
+    X(nvrtcGetCUBIN, (void *program, char *cubin))                                                                     \
+    X(nvrtcGetPTXSize, (void *program, size_t *bytes))                                                                 \
+    X(nvrtcGetPTX, (void *program, char *ptx))                                                                         \
+    X(nvrtcGetProgramLogSize, (void *program, size_t *bytes))                                                          \
+    X(nvrtcGetProgramLog, (void *program, char *log))
+
+/* Values of the driver's enumerations that are used here (cuda.h). */
+enum {
+    IND__CUDA_ERROR_OUT_OF_MEMORY_ = 2,
+    IND__CUDA_ATTRIBUTE_NUM_SMS = 16,
+    IND__CUDA_ATTRIBUTE_L2_BYTES = 38,
+    IND__CUDA_ATTRIBUTE_MAJOR = 75,
+    IND__CUDA_ATTRIBUTE_MINOR = 76,
+    IND__CUDA_ATTRIBUTE_SHARED_PER_SM = 81,
+    IND__CUDA_ATTRIBUTE_SHARED_PER_BLOCK = 97,
+    IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH = 120,
+    IND__CUDA_FUNCTION_STATIC_SHARED = 1,
+    IND__CUDA_FUNCTION_LOCAL_BYTES = 3,
+    IND__CUDA_FUNCTION_REGISTERS = 4,
+    IND__CUDA_FUNCTION_MAX_DYNAMIC_SHARED = 8,
+    IND__CUDA_FUNCTION_CARVEOUT = 9,        /* PREFERRED_SHARED_MEMORY_CARVEOUT, in percent */
+    IND__CUDA_FUNCTION_LARGE_CLUSTERS = 14, /* NON_PORTABLE_CLUSTER_SIZE_ALLOWED: more than 8 blocks */
+    IND__CUDA_LAUNCH_CLUSTER_DIMENSION = 4,
+    IND__CUDA_STREAM_NON_BLOCKING_ = 1,
+    IND__CUDA_CAPTURE_THREAD_LOCAL = 1,
+    IND__CUDA_CAPTURE_RELAXED = 2,
+    IND__CUDA_CAPTURE_ACTIVE = 1,
+    IND__CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION = 6
+};
+
+/* CUlaunchAttribute and CUlaunchConfig. */
+typedef struct rt__cuda_launch_attribute {
+    int id;
+    char pad[4];
+    union {
+        char size[64];
+        int allowed;
+        unsigned cluster[3];
+    } value;
+} rt__cuda_launch_attribute;
+
+typedef struct rt__cuda_launch_config {
+    unsigned grid[3], block[3], shared;
+    void *stream;
+    rt__cuda_launch_attribute *attribute;
+    unsigned num_attributes;
+} rt__cuda_launch_config;
+
+/* CUgraphEdgeData: how a node of a graph waits for another; all 0: until that is done. */
+typedef struct rt__cuda_edge {
+    unsigned char from_port, to_port, type, reserved[5];
+} rt__cuda_edge;
+
+typedef struct rt__cuda_driver {
+    void *library;
+    int version;
+    /* From CUDA 11.8 on, else NULL. */
+    int(IND__RT_CUDA_CALL *cuLaunchKernelEx)(const rt__cuda_launch_config *config, void *function, void **params,
+                                             void **extra);
+    /* From CUDA 12.3 on, else NULL. What the next node of a stream that is being captured waits for: num nodes. */
+    int(IND__RT_CUDA_CALL *cuStreamGetCaptureInfo_v3)(void *stream, int *status, unsigned long long *capture,
+                                                      void **graph, void *const **node, const rt__cuda_edge **edge,
+                                                      size_t *num);
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUDA_DRIVER_SYMBOLS(X)
+#undef X
+    int(IND__RT_CUDA_CALL *cuOccupancyMaxActiveClusters)(
+        int *clusters, void *function, const struct rt__cuda_launch_config *launch); /* NULL before 11.8 */
+} rt__cuda_driver;
+
+typedef struct rt__cuda_nvrtc {
+    void *library;
+    int version; /* 100 * major + minor */
+    char path[256];
+#define X(name, args) int(IND__RT_CUDA_CALL * name) args;
+    IND__CUDA_NVRTC_SYMBOLS(X)
+#undef X
+} rt__cuda_nvrtc;
+
+typedef struct rt__cuda_symbol {
+    const char *name;
+    size_t offset;
+} rt__cuda_symbol;
+
+static const rt__cuda_symbol rt__cuda_driver_table[] = {
+#define X(name, args) {#name, offsetof(rt__cuda_driver, name)},
+    IND__CUDA_DRIVER_SYMBOLS(X)
+#undef X
+};
+
+static const rt__cuda_symbol rt__cuda_nvrtc_table[] = {
+#define X(name, args) {#name, offsetof(rt__cuda_nvrtc, name)},
+    IND__CUDA_NVRTC_SYMBOLS(X)
+#undef X
+};
+
+/* Fills the function pointers of a table; returns the first name that the library lacks, NULL for success. */
+static const char *rt__cuda_load_table(void *library, const rt__cuda_symbol *table, size_t n, void *out) {
+    for (size_t i = 0; i < n; i++) {
+        void *f = rt__library_symbol(library, table[i].name);
+        if (!f) return table[i].name;
+        memcpy((char *)out + table[i].offset, &f, sizeof f);
+    }
+    return NULL;
+}
+
+typedef struct ind__kernel_entry ind__kernel_entry;
+
+/* What tuning has found for the kernel whose source, as the formulas choose it, has this key; so it stands in a pack.
+ */
+typedef struct rt__tuned {
+    uint64_t key[2];
+    uint64_t checksum;              /* of this struct with checksum 0 */
+    int32_t threads, way, together; /* as ind__tuning has them */
+    float first_us, us, least_us;
+} rt__tuned;
+
+/* The last kernel of ours in a graph that is being captured; no two captures of a process have one number. */
+typedef struct rt__recorded {
+    unsigned long long capture;
+    void *node;
+} rt__recorded;
+
+#define IND__RT_CAPTURES 8 /* at once; of more, some launches wait that need not */
+
+/* What a context keeps between modules: libraries, device, workers, compiled kernels. */
+typedef struct rt__runtime {
+    rt__pool pool;
+    rt__mutex mutex; /* guards what is below, down to the next, but for the tables of functions once they are loaded */
+    rt__cuda_driver driver;
+    rt__cuda_nvrtc nvrtc;
+    bool device_open, primary;
+    int device;
+    void *cuda_context;  /* not before rt__cuda_retained, if it is ours to make */
+    rt__thread retainer; /* makes it, if `retaining` */
+    bool retaining;
+    int retained; /* a CUresult */
+    char device_name[128];
+    ind_target target;
+    double device_ms, library_ms; /* that opening them took, until a module has reported it */
+    ind__kernel_entry **entry;
+    uint32_t num_entries, cap_entries;
+    rt__tuned *tuned;
+    uint32_t num_tuned, cap_tuned;
+    bool pack_read;
+    const char *text; /* what ind_device_text returned last; in the context's names */
+    ind__text why_not;
+    rt__mutex recording; /* guards what is below; taken by launches, so nothing else is done with it */
+    rt__recorded recorded[IND__RT_CAPTURES];
+    uint32_t next_recorded;
+} rt__runtime;
+
+static void rt__runtime_destroy(ind_context *c);
+
+static rt__runtime *rt__runtime_create(ind_context *c) {
+    rt__runtime *r = (rt__runtime *)ind__alloc(c, sizeof *r);
+    if (!r) return NULL;
+    int threads = c->desc.num_threads;
+    if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
+    r->why_not.context = c;
+    int made = rt__mutex_init(&r->mutex);
+    made += made == 1 && rt__mutex_init(&r->recording);
+    made += made == 2 && rt__pool_init(&r->pool, threads);
+    if (made < 3) {
+        if (made > 1) rt__mutex_destroy(&r->recording);
+        if (made > 0) rt__mutex_destroy(&r->mutex);
+        ind__free(c, r);
+        ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
+        return NULL;
+    }
+    return r;
+}
+
+/* The runtime of a context's root, made at first use; NULL without memory. */
+static rt__runtime *rt__runtime_of(ind_context *c) {
+    c = c->root;
+    ind__lists_lock(c);
+    if (!c->runtime) c->runtime = rt__runtime_create(c);
+    if (c->runtime) c->runtime_destroy = rt__runtime_destroy;
+    rt__runtime *r = (rt__runtime *)c->runtime;
+    ind__lists_unlock(c);
+    return r;
+}
+
+/* Opens `name` and remembers it in the list of places tried, if there is one. */
+static void *rt__cuda_try_library(ind__text *tried, const char *folder, const char *name) {
+    char path[512];
+    int n = snprintf(path, sizeof path, "%s%s", folder, name);
+    if (tried) ind__textf(tried, "%s%s", tried->size ? ", " : "", n < 0 || (size_t)n >= sizeof path ? name : path);
+    return n < 0 || (size_t)n >= sizeof path ? NULL : rt__library_open(path);
+}
+
+static ind_status rt__cuda_open_driver(ind_context *c, rt__runtime *r) {
+    if (r->driver.library) return IND_OK;
+    ind__text tried = {.context = c};
+    void *library = NULL;
+    const char *given = c->desc.cuda.library_path;
+    if (given) library = rt__cuda_try_library(&tried, "", given);
+    for (int i = 0; !given && !library && rt__driver_names[i]; i++)
+        library = rt__cuda_try_library(&tried, "", rt__driver_names[i]);
+    ind_status status = ind__text_status(&tried);
+    if (!status && !library)
+        status = ind__fail(c, IND_LIBRARY, "cuda: no driver library: tried %s; IND_DEVICE_HOST runs without one",
+                           tried.data);
+    if (!status) {
+        const char *lacks = rt__cuda_load_table(
+            library, rt__cuda_driver_table, sizeof rt__cuda_driver_table / sizeof *rt__cuda_driver_table, &r->driver);
+        if (lacks)
+            status = ind__fail(c, IND_LIBRARY,
+                               "cuda: the driver library has no %s (tried %s); a driver for CUDA 11.4 "
+                               "or later is needed",
+                               lacks, tried.data);
+    }
+    if (!status) {
+        void *clusters = rt__library_symbol(library, "cuOccupancyMaxActiveClusters");
+        memcpy(&r->driver.cuOccupancyMaxActiveClusters, &clusters, sizeof clusters);
+        void *launch = rt__library_symbol(library, "cuLaunchKernelEx");
+        memcpy(&r->driver.cuLaunchKernelEx, &launch, sizeof launch);
+        void *info = rt__library_symbol(library, "cuStreamGetCaptureInfo_v3");
+        memcpy(&r->driver.cuStreamGetCaptureInfo_v3, &info, sizeof info);
+        r->driver.library = library;
+    } else {
+        rt__library_close(library);
+    }
+    ind__text_free(&tried);
+    return status;
+}
+
+/* Tries the default names in one folder ("": the system's search path). */
+static void *rt__cuda_try_folder(ind__text *tried, const char *folder, char *path, size_t size) {
+    for (int i = 0; rt__nvrtc_names[i]; i++) {
+        void *library = rt__cuda_try_library(tried, folder, rt__nvrtc_names[i]);
+        if (!library) continue;
+        int n = snprintf(path, size, "%s%s", folder, rt__nvrtc_names[i]);
+        if (n < 0 || (size_t)n >= size) path[0] = 0;
+        return library;
+    }
+    return NULL;
+}
+
+/* Where the user says, else the system's search path, then $CUDA_PATH, then the usual folders. path: where it was. */
+static void *rt__cuda_find_nvrtc(const char *given, ind__text *tried, char *path, size_t size) {
+    if (given) {
+        snprintf(path, size, "%s", given);
+        return rt__cuda_try_library(tried, "", given);
+    }
+    void *library = rt__cuda_try_folder(tried, "", path, size);
+    const char *root = getenv("CUDA_PATH");
+    char folder[300];
+    int n = root && *root ? snprintf(folder, sizeof folder, "%s" IND__RT_CUDA_PATH_FOLDER, root) : -1;
+    if (!library && n > 0 && (size_t)n < sizeof folder) library = rt__cuda_try_folder(tried, folder, path, size);
+    for (int i = 0; !library && rt__nvrtc_folders[i]; i++)
+        library = rt__cuda_try_folder(tried, rt__nvrtc_folders[i], path, size);
+    return library;
+}
+
+static const char *rt__cuda_load_nvrtc(void *library, rt__cuda_nvrtc *out) {
+    return rt__cuda_load_table(library, rt__cuda_nvrtc_table,
+                               sizeof rt__cuda_nvrtc_table / sizeof *rt__cuda_nvrtc_table, out);
+}
+
+static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
+    if (r->nvrtc.library) return IND_OK;
+    const double start = ind__now_ms();
+    ind__text tried = {.context = c};
+    void *library = rt__cuda_find_nvrtc(c->desc.cuda.nvrtc_path, &tried, r->nvrtc.path, sizeof r->nvrtc.path);
+    ind_status status = ind__text_status(&tried);
+    if (!status && !library)
+        status = ind__fail(c, IND_LIBRARY, "nvrtc: no library: tried %s; set IND_NVRTC_LIBRARY, or ship a kernel pack",
+                           tried.data);
+    const char *lacks = NULL;
+    if (!status) {
+        lacks = rt__cuda_load_nvrtc(library, &r->nvrtc);
+        if (lacks)
+            status =
+                ind__fail(c, IND_LIBRARY, "nvrtc: %s has no %s; NVRTC 11.1 or later is needed", r->nvrtc.path, lacks);
+    }
+    int major = 0, minor = 0;
+    if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
+        status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
+    r->nvrtc.version = 100 * major + minor;
+    r->library_ms = ind__now_ms() - start;
+    if (!status)
+        r->nvrtc.library = library;
+    else
+        rt__library_close(library);
+    ind__text_free(&tried);
+    return status;
+}

@@ -1,0 +1,111 @@
+/* ---- worker pool: one loop at a time, the caller works too */
+
+#define IND__RT_MAX_THREADS 64
+
+/* One step of a parallel loop. worker is in [0, number of threads): the caller's own is 0. May not allocate. */
+typedef void (*rt__work_fn)(void *arg, int64_t index, int worker);
+
+typedef struct rt__pool {
+    rt__mutex mutex;
+    rt__condition work, done;
+    rt__thread thread[IND__RT_MAX_THREADS];
+    int wanted, started, next_worker; /* threads besides the caller */
+    bool ready, stop, busy;
+    uint64_t generation; /* of the loop that runs */
+    rt__work_fn fn;
+    void *arg;
+    int64_t next, count;
+    int active;
+} rt__pool;
+
+/* Takes indices of the current loop until there are none. The mutex is held on entry and on return. */
+static void rt__pool_take(rt__pool *p, int worker) {
+    while (p->next < p->count) {
+        int64_t index = p->next++;
+        rt__mutex_unlock(&p->mutex);
+        p->fn(p->arg, index, worker);
+        rt__mutex_lock(&p->mutex);
+    }
+}
+
+static IND__RT_THREAD_CALL rt__pool_main(void *arg) {
+    rt__pool *p = (rt__pool *)arg;
+    rt__mutex_lock(&p->mutex);
+    int worker = ++p->next_worker;
+    uint64_t seen = 0;
+    while (!p->stop) {
+        if (p->generation == seen || !p->busy) {
+            rt__condition_wait(&p->work, &p->mutex);
+            continue;
+        }
+        seen = p->generation;
+        p->active++;
+        rt__pool_take(p, worker);
+        if (--p->active == 0) rt__condition_broadcast(&p->done);
+    }
+    rt__mutex_unlock(&p->mutex);
+    return IND__RT_THREAD_END;
+}
+
+static bool rt__pool_init(rt__pool *p, int threads) {
+    p->wanted = (threads > IND__RT_MAX_THREADS ? IND__RT_MAX_THREADS : threads) - 1;
+    if (!rt__mutex_init(&p->mutex)) return false;
+    if (!rt__condition_init(&p->work)) {
+        rt__mutex_destroy(&p->mutex);
+        return false;
+    }
+    if (!rt__condition_init(&p->done)) {
+        rt__condition_destroy(&p->work);
+        rt__mutex_destroy(&p->mutex);
+        return false;
+    }
+    p->ready = true;
+    return true;
+}
+
+static void rt__pool_destroy(rt__pool *p) {
+    if (!p->ready) return;
+    rt__mutex_lock(&p->mutex);
+    p->stop = true;
+    rt__condition_broadcast(&p->work);
+    rt__mutex_unlock(&p->mutex);
+    for (int i = 0; i < p->started; i++) rt__thread_join(p->thread[i]);
+    rt__condition_destroy(&p->done);
+    rt__condition_destroy(&p->work);
+    rt__mutex_destroy(&p->mutex);
+}
+
+/* The most workers that a loop can have: sizes per-worker state. */
+static int rt__pool_workers(const rt__pool *p) {
+    return p->wanted + 1;
+}
+
+/* fn for every index in [0, count), in any order. Where another thread's loop has the pool, the caller works alone. A
+   thread that cannot be started is done without. */
+static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) {
+    bool alone = count <= 1 || p->wanted < 1;
+    if (!alone) {
+        rt__mutex_lock(&p->mutex);
+        alone = p->busy;
+        if (!alone) p->busy = true;
+        while (!alone && p->started < p->wanted && p->started < count - 1) {
+            if (!rt__thread_start(&p->thread[p->started], rt__pool_main, p)) break;
+            p->started++;
+        }
+        if (alone) rt__mutex_unlock(&p->mutex);
+    }
+    if (alone) {
+        for (int64_t i = 0; i < count; i++) fn(arg, i, 0);
+        return;
+    }
+    p->fn = fn;
+    p->arg = arg;
+    p->next = 0;
+    p->count = count;
+    p->generation++;
+    rt__condition_broadcast(&p->work);
+    rt__pool_take(p, 0);
+    while (p->active) rt__condition_wait(&p->done, &p->mutex);
+    p->busy = false;
+    rt__mutex_unlock(&p->mutex);
+}

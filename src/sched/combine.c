@@ -1,0 +1,327 @@
+/* ================================================================================================= >>combine */
+
+/* The launches while they are put together; kernels are numbered in the order that was chosen, and a launch stands
+   where its first kernel does. */
+typedef struct sched__combiner {
+    sched__fuser *f;
+    uint32_t *launch, *next, *tail; /* by kernel: its launch; the next part of it, 0: none. By launch: its last part */
+    uint32_t *parts, *words;        /* by launch; words of 8 bytes that its arguments take */
+    uint32_t *functions;            /* by launch: parts unlike the first and the last before them, and the first */
+    uint32_t *open, num_open;       /* launches that others may join, ascending */
+    uint32_t *maker;                /* by buffer: 1 + kernel that writes it */
+    uint32_t *reader, *first_reader, *written; /* kernels that read a buffer; how many are entered so far */
+    /* At the hints and at both ends of the declared ranges. By kernel: bytes of the arena in use while it runs, and
+       that it is the first to use; and what there may be at the most. */
+    int64_t *live[IND__SCHED_NUM_CORNERS], *made[IND__SCHED_NUM_CORNERS], limit[IND__SCHED_NUM_CORNERS];
+} sched__combiner;
+
+/* How far apart the kernels of a launch may be in the order, and how many launches are tried for each. */
+enum { IND__SCHED_COMBO_DISTANCE = 512, IND__SCHED_COMBO_TRIES = 64, IND__SCHED_COMBO_WORDS = 448 };
+
+/* Its row of arguments on the device: pointers, the blocks that are its own, and a few sizes. */
+static uint32_t sched__combo_words(const ind_kernel *k) {
+    return k->num_args + 6;
+}
+
+/* A matrix product that leaves multiprocessors idle: its tiles are fewer than the blocks that fill the machine. */
+static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
+    enum { IND__TILE = 64 };
+    int64_t blocks = 1;
+    for (int v = 0; v < k->body->rank; v++) {
+        int64_t n = sched__hint(sched__extent(k->body->var[v]));
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
+    }
+    return blocks <= f->policy.fill_blocks;
+}
+
+/* May the kernel be a part of a launch, if there is another one? */
+static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
+    const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
+    if (f->keep_order) return IND_COMBO_MEMORY;
+    if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
+    if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
+    if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
+    bool combines =
+        bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
+    return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+}
+
+/* Products share a launch if they share an operand and are as deep, so that one function and one tile may do for all;
+   other kernels, of few bytes each, need nothing in common. */
+static bool sched__go_together(const ind_kernel *a, const ind_kernel *b) {
+    if ((a->kind == IND_KERNEL_MATMUL) != (b->kind == IND_KERNEL_MATMUL)) return false;
+    if (a->kind != IND_KERNEL_MATMUL) return true;
+    bool shared = false;
+    for (uint32_t i = 0; i < a->num_reads; i++)
+        for (uint32_t k = 0; k < b->num_reads; k++) shared |= a->arg[i] == b->arg[k];
+    return shared && a->body->rank == b->body->rank && ind_expr_same(a->rnumel, b->rnumel);
+}
+
+/* Are they likely to be one function on the device, called with other arguments? */
+static bool sched__alike(const ind_kernel *a, const ind_kernel *b) {
+    return a->kind == b->kind && a->num_args == b->num_args && a->num_reads == b->num_reads &&
+           a->body->num_inst == b->body->num_inst;
+}
+
+static bool sched__is_new_function(const sched__combiner *x, uint32_t launch, uint32_t k) {
+    const ind_kernel *kernel = x->f->schedule->kernel;
+    return !sched__alike(&kernel[launch], &kernel[k]) && !sched__alike(&kernel[x->tail[launch]], &kernel[k]);
+}
+
+/* Does the loop that makes the version store in the part of the concatenation alone that is its? */
+static bool sched__stores_part(const ind__lowered *p, uint32_t version) {
+    const ind__buffer *b = &p->buffer[version];
+    const ind_body *body = ind__ok(b->part_end) ? p->loop[b->loop].body : NULL;
+    for (uint32_t i = 1; body && i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->source != version) continue;
+        ind_expr at = ind_expr_floordiv(body->index[in->index], b->layout.stride[b->part_dim]);
+        at = ind_expr_mod(at, b->layout.size[b->part_dim]);
+        if (!ind__ok(at) || !ind_known_le(b->part_begin, at) || !ind_known_lt(at, b->part_end)) return false;
+    }
+    return body != NULL;
+}
+
+/* Do two versions of one buffer hold parts of a concatenation that do not meet? Then their order is none. */
+static bool sched__parts_apart(const ind__lowered *p, uint32_t a, uint32_t b) {
+    const ind__buffer *x = &p->buffer[a], *y = &p->buffer[b];
+    if (!ind__ok(x->part_end) || !ind__ok(y->part_end)) return false;
+    if (!ind_known_le(x->part_end, y->part_begin) && !ind_known_le(y->part_end, x->part_begin)) return false;
+    return sched__stores_part(p, a) && sched__stores_part(p, b);
+}
+
+static void sched__after(const sched__combiner *x, uint32_t kernel, uint32_t k, uint32_t *least) {
+    if (kernel != k && x->launch[kernel] + 1 > *least) *least = x->launch[kernel] + 1;
+}
+
+/* Kernel k makes a new version of `old`, behind all that read it and the kernel that makes it; that may be in the same
+   launch where both store parts of a concatenation. */
+static void sched__after_version(const sched__combiner *x, uint32_t version, uint32_t k, uint32_t *least) {
+    const ind__lowered *p = x->f->program;
+    uint32_t old = p->buffer[version].mutates;
+    for (uint32_t r = 0; r < x->written[old]; r++) sched__after(x, x->reader[x->first_reader[old] + r], k, least);
+    for (int n = 0; old && x->maker[old]; old = p->buffer[old].mutates, n++) {
+        uint32_t maker = x->maker[old] - 1;
+        if (n == IND__SCHED_NEIGHBOURS || !sched__parts_apart(p, old, version)) {
+            sched__after(x, maker, k, least);
+            return;
+        }
+        if (x->launch[maker] > *least) *least = x->launch[maker];
+    }
+}
+
+/* The first place in the order at which kernel k can run: behind all that it needs, and all that read what it changes.
+ */
+static uint32_t sched__earliest(const sched__combiner *x, uint32_t k) {
+    const ind_kernel *kernel = &x->f->schedule->kernel[k];
+    uint32_t least = 0;
+    for (uint32_t i = 0; i < kernel->num_args; i++) {
+        uint32_t b = kernel->arg[i];
+        if (i >= kernel->num_reads)
+            sched__after_version(x, b, k, &least);
+        else if (x->maker[b])
+            sched__after(x, x->maker[b] - 1, k, &least);
+    }
+    return least;
+}
+
+/* Kernel k runs, at the latest, where it stands: those behind it may need it. */
+static void sched__note_kernel(sched__combiner *x, uint32_t k) {
+    const ind_kernel *kernel = &x->f->schedule->kernel[k];
+    for (uint32_t i = 0; i < kernel->num_args; i++) {
+        uint32_t b = kernel->arg[i];
+        if (i >= kernel->num_reads)
+            x->maker[b] = k + 1;
+        else
+            x->reader[x->first_reader[b] + x->written[b]++] = k;
+    }
+}
+
+/* Would what kernel k makes, live from `launch` on, stay below the peak? */
+static bool sched__fits_below_peak(const sched__combiner *x, uint32_t launch, uint32_t k) {
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            if (x->live[c][at] > x->limit[c] - x->made[c][k]) return false;
+    return true;
+}
+
+/* The launch that kernel k joins: the last one of kernels that are like it, else the last one that is possible; or k,
+   and why. */
+static uint32_t sched__launch_to_join(const sched__combiner *x, uint32_t k, ind_combo_reason *why) {
+    const sched__fuser *f = x->f;
+    const ind_kernel *kernel = &f->schedule->kernel[k];
+    uint32_t least = sched__earliest(x, k), best = k, tries = 0;
+    *why = IND_COMBO_NEEDED;
+    for (uint32_t i = x->num_open; i-- > 0 && tries < IND__SCHED_COMBO_TRIES; tries++) {
+        uint32_t at = x->open[i];
+        if (at < least || k - at > IND__SCHED_COMBO_DISTANCE) break;
+        const ind_kernel *first = &f->schedule->kernel[at];
+        if (!sched__go_together(first, kernel) || (best != k && !sched__alike(first, kernel))) continue;
+        if (x->parts[at] >= (uint32_t)f->policy.max_parts ||
+            x->functions[at] + sched__is_new_function(x, at, k) > (uint32_t)f->policy.max_functions ||
+            x->words[at] + sched__combo_words(kernel) > IND__SCHED_COMBO_WORDS) {
+            if (best == k) *why = IND_COMBO_FULL;
+        } else if (!sched__fits_below_peak(x, at, k)) {
+            if (best == k) *why = IND_COMBO_MEMORY;
+        } else {
+            best = at;
+            if (sched__alike(first, kernel)) break;
+        }
+    }
+    return best;
+}
+
+static void sched__join_launch(sched__combiner *x, uint32_t launch, uint32_t k) {
+    ind_schedule *s = x->f->schedule;
+    x->launch[k] = launch;
+    x->functions[launch] += sched__is_new_function(x, launch, k);
+    x->next[x->tail[launch]] = k, x->tail[launch] = k;
+    x->parts[launch]++;
+    x->words[launch] += sched__combo_words(&s->kernel[k]);
+    s->combo[k] = s->combo[launch] = IND_COMBO_COMBINED;
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        for (uint32_t at = launch; at < k && x->made[c][k]; at++)
+            x->live[c][at] = sched__add_hint(x->live[c][at], x->made[c][k]);
+}
+
+/* The value of a size, or of a sum of sizes, at a corner of the ranges; as large as can be where it overflows there. */
+static int64_t sched__at_corner(ind_expr e, int corner) {
+    int64_t value;
+    return ind_expr_eval(e, sched__corner_value, &corner, &value) ? INT64_MAX : value > 0 ? value : 0;
+}
+
+static int64_t sched__place_bytes(const sched__fuser *f, uint32_t buffer, int corner) {
+    return sched__at_corner(ind__align_up(f->bytes[buffer], IND__ALIGNMENT), corner);
+}
+
+/* What the plan as it is keeps in the arena while each kernel runs, at a corner. */
+static bool sched__find_live(sched__combiner *x, int c) {
+    sched__fuser *f = x->f;
+    const ind_schedule *s = f->schedule;
+    uint32_t *end = sched__scratch(f, f->program->num_buffers, sizeof *end); /* by storage: 1 + the last kernel */
+    int64_t *freed = sched__scratch(f, (size_t)s->num_kernels + 1, sizeof *freed), live = 0;
+    x->live[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    x->made[c] = sched__scratch(f, s->num_kernels, sizeof(int64_t));
+    if (f->failed) return false;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
+            uint32_t b = s->kernel[k].arg[i];
+            if (!ind__ok(s->offset[b])) continue;
+            const int64_t bytes = sched__place_bytes(f, b, c);
+            if (i >= s->kernel[k].num_reads && !f->program->buffer[b].mutates)
+                x->made[c][k] = sched__add_hint(x->made[c][k], bytes);
+            if (!end[s->storage[b]]) x->live[c][k] = sched__add_hint(x->live[c][k], bytes);
+            end[s->storage[b]] = k + 1;
+        }
+    }
+    for (uint32_t b = 1; b < f->program->num_buffers; b++)
+        if (end[b]) freed[end[b]] = sched__add_hint(freed[end[b]], sched__place_bytes(f, b, c));
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        live = x->live[c][k] = sched__add_hint(live > freed[k] ? live - freed[k] : 0, x->live[c][k]);
+        if (live > x->limit[c]) x->limit[c] = live;
+    }
+    return true;
+}
+
+static bool sched__combiner_init(sched__combiner *x, sched__fuser *f) {
+    uint32_t n = f->schedule->num_kernels, buffers = f->program->num_buffers, reads = 0;
+    *x = (sched__combiner){.f = f};
+    x->launch = sched__scratch(f, n, sizeof(uint32_t)), x->next = sched__scratch(f, n, sizeof(uint32_t));
+    x->tail = sched__scratch(f, n, sizeof(uint32_t)), x->open = sched__scratch(f, n, sizeof(uint32_t));
+    x->parts = sched__scratch(f, n, sizeof(uint32_t)), x->words = sched__scratch(f, n, sizeof(uint32_t));
+    x->functions = sched__scratch(f, n, sizeof(uint32_t));
+    x->maker = sched__scratch(f, buffers, sizeof(uint32_t)), x->written = sched__scratch(f, buffers, sizeof(uint32_t));
+    x->first_reader = sched__scratch(f, (size_t)buffers + 1, sizeof(uint32_t));
+    for (uint32_t k = 0; k < n; k++) reads += f->schedule->kernel[k].num_reads;
+    x->reader = sched__scratch(f, reads, sizeof(uint32_t));
+    if (f->failed) return false;
+    for (uint32_t k = 0; k < n; k++)
+        for (uint32_t i = 0; i < f->schedule->kernel[k].num_reads; i++)
+            x->first_reader[f->schedule->kernel[k].arg[i] + 1]++;
+    for (uint32_t b = 0; b < buffers; b++) x->first_reader[b + 1] += x->first_reader[b];
+    for (int c = 0; c < IND__SCHED_NUM_CORNERS; c++)
+        if (!sched__find_live(x, c)) return false;
+    return true;
+}
+
+/* Each kernel joins a launch before it, or opens one. Launches that only opened stay alone. */
+static void sched__choose_launches(sched__combiner *x) {
+    ind_schedule *s = x->f->schedule;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        uint32_t launch = k;
+        x->launch[k] = x->tail[k] = k;
+        x->parts[k] = x->functions[k] = 1, x->words[k] = sched__combo_words(&s->kernel[k]);
+        s->combo[k] = sched__combinable(x->f, &s->kernel[k]);
+        if (s->combo[k] == IND_COMBO_COMBINED) launch = sched__launch_to_join(x, k, &s->combo[k]);
+        if (launch != k)
+            sched__join_launch(x, launch, k);
+        else if (s->combo[k] >= IND_COMBO_NEEDED)
+            x->open[x->num_open++] = k;
+        sched__note_kernel(x, k);
+    }
+}
+
+/* The kernels of each launch one after another; false: each is alone. */
+static bool sched__gather_launches(const sched__combiner *x, ind_kernel *kernel, ind_combo_reason *combo) {
+    ind_schedule *s = x->f->schedule;
+    uint32_t n = 0;
+    s->num_launches = 0;
+    for (uint32_t first = 0; first < s->num_kernels; first++) {
+        if (x->launch[first] != first) continue;
+        uint32_t at = n;
+        for (uint32_t k = first, more = x->parts[first]; more > 0; more--, k = x->next[k]) {
+            kernel[n] = s->kernel[k], combo[n] = s->combo[k];
+            s->launch[n++] = at;
+        }
+        s->num_launches++;
+    }
+    return s->num_launches < s->num_kernels;
+}
+
+static void sched__launch_each(ind_schedule *s) {
+    for (uint32_t k = 0; k < s->num_kernels; k++) s->launch[k] = k;
+    s->num_launches = s->num_kernels;
+}
+
+/* Is the plan at none of the points that are tried larger than the other one? */
+static bool sched__no_larger(const ind_schedule *s, const ind_schedule *before) {
+    for (int c = 0; c < IND__SCHED_NUM_POINTS; c++)
+        if (sched__at_corner(s->arena_bytes, c) > sched__at_corner(before->arena_bytes, c) ||
+            sched__at_corner(s->peak_bytes, c) > sched__at_corner(before->peak_bytes, c))
+            return false;
+    return true;
+}
+
+/* Plans the memory of the kernels as they are now; back to how they were where the arena would grow. */
+static bool sched__plan_combined(sched__fuser *f, ind_kernel *kernel, ind_combo_reason *combo) {
+    ind_schedule *s = f->schedule;
+    ind_schedule before = *s;
+    s->kernel = kernel, s->combo = combo;
+    s->arena_bytes.id = 0;
+    if (!sched__plan_memory(f)) return false;
+    if (sched__no_larger(s, &before)) return true;
+    before.arena = s->arena; /* it may have grown, and what it hands out is new */
+    *s = before;
+    sched__launch_each(s);
+    for (uint32_t k = 0; k < s->num_kernels; k++)
+        if (s->combo[k] == IND_COMBO_COMBINED) s->combo[k] = IND_COMBO_MEMORY;
+    return true;
+}
+
+/* Puts small kernels that need nothing of each other into one launch. A kernel only ever moves up, to where the launch
+   already stands, so that no other one waits longer. */
+static bool sched__combine(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    sched__combiner x;
+    s->launch = sched__keep(f, NULL, s->num_kernels, sizeof *s->launch);
+    s->combo = sched__keep(f, NULL, s->num_kernels, sizeof *s->combo);
+    ind_kernel *kernel = sched__keep(f, NULL, s->num_kernels, sizeof *kernel);
+    ind_combo_reason *combo = sched__keep(f, NULL, s->num_kernels, sizeof *combo);
+    if (f->failed || !sched__combiner_init(&x, f)) return false;
+    sched__choose_launches(&x);
+    if (sched__gather_launches(&x, kernel, combo)) return sched__plan_combined(f, kernel, combo);
+    return true;
+}

@@ -1,0 +1,102 @@
+/* ---- the fused body */
+
+typedef struct sched__recording {
+    sched__fuser *f;
+    uint32_t group, loop;
+    ind_value within; /* the loop's element is one of the first that it works on; id 0: it works on all */
+    ind_expr row;     /* the variable along the row */
+} sched__recording;
+
+/* Puts an access of the element at hand under the mask that it is one of the first; what is read or stored once for the
+   row is not. */
+static void sched__mask_access(ind_ops *o, const sched__recording *r, uint32_t *mask, ind_expr index) {
+    if (!r->within.id || !ind__expr_depends(index, r->row)) return;
+    *mask = *mask ? ind_op_and(o, (ind_value){*mask}, r->within).id : r->within.id;
+}
+
+/* The operand of a reduction whose other elements change nothing. */
+static ind_value sched__neutral(ind_ops *o, ind_reduction kind, ind_dtype d) {
+    bool lowest = kind != IND_REDUCE_MIN, extreme = kind == IND_REDUCE_MIN || kind == IND_REDUCE_MAX;
+    extreme = extreme || kind == IND_REDUCE_ARGMAX || kind == IND_REDUCE_ONLINE_SOFTMAX;
+    if (!extreme) return ind_op_constant_int(o, kind == IND_REDUCE_PROD, d);
+    if (ind_dtype_is_float(d)) return ind_op_constant(o, lowest ? -(double)INFINITY : (double)INFINITY, d);
+    int bits = 8 * ind_dtype_bytes(d);
+    int64_t most = d == IND_BOOL ? 1 : d == IND_U8 ? 255 : (int64_t)(UINT64_MAX >> (65 - bits));
+    bool is_signed = d != IND_BOOL && d != IND_U8;
+    return ind_op_constant_int(o, !lowest ? most : is_signed ? -most - 1 : 0, d);
+}
+
+static ind_value sched__record_reduce(ind_ops *o, const ind__inst *in, void *user) {
+    const sched__recording *r = user;
+    ind__inst bounded = *in;
+    ind_value x = {in->arg[0]};
+    if (!r->within.id) return o->emit(o, in, NULL);
+    bounded.arg[0] =
+        ind_op_where(o, r->within, x, sched__neutral(o, (ind_reduction)in->reduction, ind_op_dtype(o, x))).id;
+    return o->emit(o, &bounded, NULL);
+}
+
+/* Is the loop's element one of those that it works on? */
+static ind_value sched__record_within(sched__fuser *f, ind_ops *o, uint32_t l, ind_expr row) {
+    if (!ind__ok(f->bound[l])) return (ind_value){0};
+    return ind_op_lt(o, ind_op_index(o, row, IND_I64), ind_op_index(o, f->bound[l], IND_I64));
+}
+
+/* What the kernel itself has made is the value, not memory. A value on its way through a 16-bit buffer so keeps the
+   precision of its f32, as in TorchInductor; but an operand of a matrix product is rounded, as tensor cores multiply 16
+   bits. */
+static ind_value sched__record_load(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
+    const sched__recording *r = user;
+    uint32_t writer = sched__writer(r->f, in->source);
+    if (writer == IND__SCHED_NONE || r->f->group_of[writer] != r->group) {
+        ind__inst load = *in;
+        sched__mask_access(o, r, &load.arg[0], *index);
+        return o->emit(o, &load, index);
+    }
+    ind_value made = {r->f->value[in->source]};
+    ind_dtype memory = r->f->program->buffer[in->source].dtype;
+    const bool operand = r->loop == r->f->group[r->group].dot; /* of a product: nothing else feeds its loop */
+    if (operand && memory != ind_dtype_compute(memory)) made = ind_op_cast(o, made, memory);
+    if (!in->arg[0]) return made;
+    ind_value zero = ind_dtype_is_float((ind_dtype)in->dtype) ? ind_op_constant(o, 0, (ind_dtype)in->dtype)
+                                                              : ind_op_constant_int(o, 0, (ind_dtype)in->dtype);
+    return ind_op_where(o, (ind_value){in->arg[0]}, made, zero);
+}
+
+static void sched__record_store(ind_ops *o, const ind__inst *in, const ind_expr *index, void *user) {
+    const sched__recording *r = user;
+    ind__inst store = *in;
+    r->f->value[in->source] = in->arg[0];
+    if (!sched__stored(r->f, in->source, r->group, r->group)) return;
+    sched__mask_access(o, r, &store.arg[1], *index);
+    o->emit(o, &store, index);
+}
+
+static ind_body *sched__record(sched__fuser *f, uint32_t g) {
+    const sched__domain *d = f->group[g].domain;
+    sched__recording user = {.f = f, .group = g, .row = d->var[d->rank]};
+    ind__recorder r;
+    if (ind__record_begin(&r, f->context, d->size, d->rank, d->size + d->rank, d->rrank)) return sched__fail(f), NULL;
+    r.body->call = f->program->loop[f->group[g].head].body->call;
+    bool ok = true;
+    for (uint32_t l = f->group[g].head; ok && l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        ind__replay replay = {.body = f->program->loop[l].body,
+                              .var = f->var + f->first_var[l],
+                              .user = &user,
+                              .load = sched__record_load,
+                              .store = sched__record_store,
+                              .reduce = sched__record_reduce};
+        user.loop = l;
+        user.within = sched__record_within(f, &r.ops, l, user.row);
+        ok = ind__body_replay(&r.ops, &replay).id;
+    }
+    return sched__recorded(f, &r, ok);
+}
+
+static ind_body *sched__make_body(sched__fuser *f, uint32_t g) {
+    ind_body *body = sched__record(f, g);
+    if (!body || body->call) return body;
+    ind_body *merged = f->failed ? NULL : sched__record_merged(f, body);
+    ind__body_free(body);
+    return merged;
+}

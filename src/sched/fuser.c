@@ -1,0 +1,242 @@
+/* ================================================================================================ >>accesses */
+
+#define IND__SCHED_NONE    UINT32_MAX
+#define IND__SCHED_DIMS    (2 * IND_MAX_RANK)
+#define IND__SCHED_BUCKETS 4096 /* of the tables of domains and of fits: chains stay short up to a million loops */
+
+enum {
+    IND__SCHED_ROUNDS = 10,       /* of fusion, at most; TorchInductor's number */
+    IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
+    IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
+    IND__SCHED_STEPS = 2048,      /* edges that it may follow */
+    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
+    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
+    IND__SCHED_KEPT_ROW = 25600,  /* .. unless blocks keep it together: elements of two rows of f32 in 200 KiB */
+    IND__SCHED_LONG_RUN = 128,    /* rows that a block walks over to join their columns, at the most by itself */
+    IND__SCHED_RUN_WARPS = 4,     /* of a block whose warps hold a row each */
+    IND__SCHED_WINDOW = 64,       /* loops after one among which the readers of its result are sought */
+    IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
+    IND__SCHED_PLACES = 16,       /* gaps in the arena that are tried for one buffer */
+    IND__SCHED_DOMINATORS = 16,   /* terms of a maximum that another one is compared to */
+    IND__SCHED_SORTED_LOOPS = 64, /* beside a sort: their reductions and the row share a block's memory */
+    IND__SCHED_SECTOR = 32,       /* bytes that memory moves at the least */
+    IND__SCHED_CARE = 1,          /* memory is scarce: no fusion for shared reads, of parts, or into a product */
+    IND__SCHED_APART = 2,         /* no fusion at all */
+    IND__SCHED_SAVINGS = 6,       /* schedules that are tried for less memory */
+    IND__SCHED_OPEN_END = 1 << 16 /* what stands for the largest value of a size without a bound */
+};
+
+/* Iteration space of a kernel: sizes of P, then of R, none of them 1, and the index symbols over them. Interned, so
+   that equal spaces are one pointer. */
+typedef struct sched__domain {
+    struct sched__domain *next;
+    uint32_t number;
+    int rank, rrank;
+    ind_expr size[IND__SCHED_DIMS], var[IND__SCHED_DIMS];
+    ind_expr numel, rnumel;
+    int64_t hint, rhint;
+} sched__domain;
+
+/* The dimensions of a domain in the order in which they are matched with another one's; as they stand, or in the order
+   in which an access walks through memory. */
+typedef struct sched__walk_order {
+    uint8_t dim[IND__SCHED_DIMS];
+} sched__walk_order;
+
+/* How two domains are laid over one another: the common domain, and the variables of either one in it. */
+typedef struct sched__fit {
+    struct sched__fit *next;
+    const sched__domain *a, *b, *domain; /* domain NULL: they do not fit */
+    sched__walk_order order_a, order_b;
+    bool reordered;   /* one of the orders is not as the dimensions stand */
+    bool elementwise; /* the points of one are the rows times the row elements of the other */
+    ind_expr map_a[IND__SCHED_DIMS], map_b[IND__SCHED_DIMS];
+    ind_expr bound; /* valid: b works on the elements below it of a's rows only */
+} sched__fit;
+
+/* A kernel in the making; its number is that of its first loop. */
+typedef struct sched__group {
+    const sched__domain *domain;
+    uint32_t head, tail, count; /* loops, ascending, linked by next_loop */
+    uint32_t order;             /* position in a topological order of the groups; unique */
+    uint32_t changed;           /* round of the last change */
+    uint32_t dot;               /* its loop with a matrix product, or SCHED_NONE */
+    bool reduces;               /* it has another reduction */
+    bool mutates;               /* it changes a buffer in place */
+    bool scans, sorts;          /* it has a SCAN; one that sorts */
+    int64_t run;                /* as in ind_kernel */
+    bool combines;              /* one with a combine function */
+    int num_scans;
+    bool call;    /* it is an opaque call */
+    uint8_t care; /* sched__fuser.care, the most of its loops */
+} sched__group;
+
+typedef struct sched__candidate {
+    uint32_t a, b; /* groups; a runs before b */
+    uint8_t magnitude, kind;
+    int64_t bytes;
+    uint32_t distance;
+} sched__candidate;
+
+/* Lifetime of a piece of memory: the steps from its first write to its last read. */
+typedef struct sched__life {
+    uint32_t buffer, begin, end;
+    ind_expr size; /* rounded up */
+    int64_t hint;
+} sched__life;
+
+typedef struct sched__fuser {
+    ind_context *context;
+    const ind__lowered *program;
+    ind_fusion_policy policy;
+    ind_schedule *schedule;
+    const char *(*origin_name)(uint32_t node, void *user);
+    void *user;
+    ind__arena scratch;
+    bool failed;
+    bool keep_order;     /* of the program */
+    const uint8_t *care; /* by loop: 0, or IND__SCHED_CARE where memory is scarce; NULL: nowhere */
+
+    ind__access *access;    /* of all loops, over the variables of the loop's group */
+    uint32_t *first_access; /* by loop, one more than loops */
+    ind_expr *var;          /* the loops' variables, in those of the group */
+    ind_expr *bound;        /* by loop: elements of a row from which on it does nothing; invalid: none */
+    uint32_t *first_var;    /* by loop */
+    uint32_t *waits;        /* loops that a loop must wait for, as they read what it then changes */
+    uint32_t *first_wait;   /* by loop, one more than loops */
+    uint32_t *reader;       /* loops that read a buffer, ascending */
+    uint32_t *first_reader; /* by buffer, one more than buffers */
+    uint32_t *written;      /* by buffer: 1 + the access that writes it; 0 for what is given, or what no loop makes */
+    uint32_t *home;         /* by buffer: ind__buffer_home */
+    int64_t *bytes_hint;    /* by buffer */
+    ind_expr *bytes;        /* by buffer */
+
+    sched__group *group;
+    uint32_t *group_of, *next_loop; /* by loop */
+    sched__domain *domains[IND__SCHED_BUCKETS];
+    sched__fit *fits[IND__SCHED_BUCKETS];
+    uint32_t num_domains;
+
+    uint32_t *mark;  /* by loop or buffer: equal to epoch where visited */
+    uint32_t *found; /* by buffer: what was seen there in this epoch */
+    uint32_t epoch;
+    uint32_t after[IND__SCHED_VISITS], before[IND__SCHED_VISITS]; /* result of the last cycle test */
+    uint32_t num_after, num_before;
+
+    const struct sched__splitter *splitter; /* while edges are explained */
+
+    uint32_t *value; /* by buffer: its value in the body that is being recorded */
+    uint32_t *gift;  /* donated inputs */
+    uint32_t num_gifts;
+
+    uint32_t *order; /* groups in the order in which they will run */
+    uint32_t num_order;
+} sched__fuser;
+
+static bool sched__fail(sched__fuser *f) {
+    f->failed = true;
+    return false;
+}
+
+static void *sched__scratch(sched__fuser *f, size_t count, size_t bytes) {
+    size_t total;
+    void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->scratch, total) : NULL;
+    if (!p) sched__fail(f);
+    return p;
+}
+
+/* Result in the schedule's own memory. */
+static void *sched__keep(sched__fuser *f, const void *data, size_t count, size_t bytes) {
+    size_t total;
+    void *p = ind__size_mul(count ? count : 1, bytes, &total) ? ind__arena_alloc(&f->schedule->arena, total) : NULL;
+    if (!p) return sched__fail(f), NULL;
+    if (data && count) memcpy(p, data, total);
+    return p;
+}
+
+static void sched__swap(char *a, char *b, size_t bytes) {
+    char t[64];
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < sizeof t ? bytes - at : sizeof t;
+        memcpy(t, a + at, n);
+        memmove(a + at, b + at, n); /* an item may be swapped with itself */
+        memcpy(b + at, t, n);
+    }
+}
+
+/* Heapsort: no memory, no worst case, the same order on every C library. The comparison must be total. */
+static void sched__sort(void *items, size_t count, size_t bytes, int (*compare)(const void *, const void *)) {
+    char *p = items;
+    for (size_t start = count / 2, end = count; end > 1;) {
+        if (start)
+            start--;
+        else
+            sched__swap(p, p + --end * bytes, bytes);
+        for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && compare(p + child * bytes, p + (child + 1) * bytes) < 0) child++;
+            if (compare(p + root * bytes, p + child * bytes) >= 0) break;
+            sched__swap(p + root * bytes, p + child * bytes, bytes);
+        }
+    }
+}
+
+static int sched__compare_u32(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t sched__hint(ind_expr e) {
+    int64_t h = ind_hint(e);
+    return h > 0 ? h : 0;
+}
+
+static int64_t sched__add_hint(int64_t a, int64_t b) {
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+static ind_expr sched__extent(ind_expr var) {
+    return ind_expr_symbol(var)->extent;
+}
+
+static bool sched__is_one(ind_expr e) {
+    int64_t v;
+    return ind_expr_is_int(e, &v) && v == 1;
+}
+
+static bool sched__is_access(const ind__inst *i) {
+    return i->op == IND_LOOP_LOAD || i->op == IND_LOOP_STORE;
+}
+
+/* Is it a store by which a run of rows joins its values? */
+static bool sched__joins_run(const ind__inst *i) {
+    return i->op == IND_LOOP_STORE && (i->flags & IND__INST_RUN);
+}
+
+static bool sched__has_index(const ind__inst *i) {
+    return sched__is_access(i) || i->op == IND_LOOP_INDEX;
+}
+
+static void sched__policy_defaults(ind_fusion_policy *p) {
+    if (p->max_loops <= 0) p->max_loops = 64;
+    if (p->max_args <= 0) p->max_args = 32;
+    if (p->min_saved <= 0) p->min_saved = 10;
+    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
+    if (p->split_share <= 0) p->split_share = 8;
+    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
+    if (p->mix_columns <= 0) p->mix_columns = 8192;
+    if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
+    if (p->mix_from <= 0) p->mix_from = 4 << 20;
+    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
+    if (p->max_scans <= 0) p->max_scans = 4;
+    if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
+    if (p->max_distance <= 0) p->max_distance = 64;
+    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
+    if (p->product_tile <= 0) p->product_tile = 32;
+    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
+    if (p->fill_blocks <= 0) p->fill_blocks = 528;
+    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
+    if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
+    if (p->max_parts <= 0) p->max_parts = 64;
+    if (p->max_functions <= 0) p->max_functions = 8;
+    if (p->row_blocks <= 0) p->row_blocks = 1;
+}

@@ -1,0 +1,331 @@
+/* ================================================================================================ >>can-fuse */
+
+static bool sched__fused(ind_fusion_reason r) {
+    return r <= IND_FUSION_FUSED_HORIZONTAL;
+}
+
+/* Iterates over the accesses of a group: for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w)). */
+typedef struct sched__walk {
+    uint32_t loop, end;
+    const ind__access *at;
+} sched__walk;
+
+static void sched__walk_loop(const sched__fuser *f, sched__walk *w) {
+    for (; w->loop != IND__SCHED_NONE; w->loop = f->next_loop[w->loop]) {
+        w->end = f->first_access[w->loop + 1];
+        w->at = f->access + f->first_access[w->loop];
+        if (f->first_access[w->loop] < w->end) return;
+    }
+    w->at = NULL;
+}
+
+static sched__walk sched__first(const sched__fuser *f, uint32_t g) {
+    sched__walk w = {.loop = f->group[g].head};
+    sched__walk_loop(f, &w);
+    return w;
+}
+
+static void sched__next(const sched__fuser *f, sched__walk *w) {
+    if (++w->at < f->access + w->end) return;
+    w->loop = f->next_loop[w->loop];
+    sched__walk_loop(f, w);
+}
+
+static ind_expr sched__index_in(sched__fuser *f, const ind__access *a, const sched__domain *own, const ind_expr *map) {
+    ind_expr e = a->index;
+    sched__map(f, &e, own->var, map, own->rank + own->rrank);
+    return e;
+}
+
+static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
+    for (uint32_t r = f->first_reader[buffer]; r < f->first_reader[buffer + 1]; r++)
+        if (f->group_of[f->reader[r]] == g) return true;
+    return false;
+}
+
+/* May a kernel over the domain read the element at this index and change it where it lies? One for each point of its
+   rows is read in any pass and stored in the last, by threads that a barrier keeps behind those that read it; one for
+   each row is read before the passes and stored behind them. */
+static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
+    int along = 0;
+    for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
+    return !along || along == d->rrank;
+}
+
+/* Does the access, of a group whose variables are `map` in the kernel, read the old version just where it is changed?
+   What is read once for a whole row must not be under a mask that changes along the row: with rows there is none. */
+static bool sched__reads_changed(sched__fuser *f, const ind__access *at, const sched__domain *own, const ind_expr *map,
+                                 ind_expr changed, bool rows) {
+    if (at->write || at->whole || at->size || at->operand || at->indirect || (rows && at->masked)) return false;
+    return ind_expr_same(sched__index_in(f, at, own, map), changed);
+}
+
+/* Group b changes `old` in place, which group a reads: is all that either one reads of it the element that the same
+   point stores? */
+static bool sched__changes_own(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t old) {
+    const ind__access *store = &f->access[f->written[f->program->buffer[old].mutated_by] - 1];
+    bool product = f->group[a].dot != IND__SCHED_NONE || f->group[b].dot != IND__SCHED_NONE;
+    if (f->policy.disable_mutation || !fit->domain || store->partly || store->indirect) return false;
+    ind_expr changed = sched__index_in(f, store, fit->b, fit->map_b);
+    bool rows = fit->domain->rrank && !product;
+    if (rows && (f->policy.disable_row_mutation || !sched__changes_in_rows(fit->domain, changed))) return false;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w))
+        if (w.at->buffer == old && !sched__reads_changed(f, w.at, fit->a, fit->map_a, changed, rows)) return false;
+    return true;
+}
+
+/* May a read of what a loop has changed in place be of the value that it has stored? */
+static bool sched__forwards(const sched__fuser *f, uint32_t version) {
+    const ind__access *store = &f->access[f->written[version] - 1];
+    return !f->policy.disable_mutation && !store->partly && !store->indirect;
+}
+
+/* Is the element of access w of b the one that a makes at the same point of the domain of both? */
+static bool sched__is_at_hand(sched__fuser *f, const ind__access *at, const sched__fit *fit) {
+    ind_expr made = sched__index_in(f, &f->access[f->written[at->buffer] - 1], fit->a, fit->map_a);
+    return ind_expr_same(made, sched__index_in(f, at, fit->b, fit->map_b));
+}
+
+/* All that b reads of what a writes must be the element at hand, and b may change nothing that a reads. Returns
+   FUSED_VERTICAL, FUSED_HORIZONTAL if it reads nothing, or the reason against it. */
+static ind_fusion_reason sched__check_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    ind_fusion_reason reason = IND_FUSION_FUSED_HORIZONTAL;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->whole && sched__reads(f, a, w.at->buffer) && !sched__changes_own(f, a, b, fit, w.at->buffer))
+            return IND_FUSION_MUTATION;
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (w.at->size) return IND_FUSION_SIZE;
+        bool version = f->program->buffer[w.at->buffer].mutates;
+        if (w.at->whole || (version && !sched__forwards(f, w.at->buffer))) return IND_FUSION_MUTATION;
+        if (w.at->operand) return IND_FUSION_PROLOGUE;
+        if (w.at->indirect) return IND_FUSION_INDIRECT;
+        if (f->program->buffer[w.at->buffer].run) return IND_FUSION_INDEX_DIFFERS; /* known when all rows are done */
+        reason = IND_FUSION_FUSED_VERTICAL;
+        if (!fit->domain) continue;
+        if (!sched__is_at_hand(f, w.at, fit)) return IND_FUSION_INDEX_DIFFERS;
+    }
+    return reason;
+}
+
+/* May what the group changes in place be changed by a kernel over the rows of d? That must not combine it with what is
+   there, and read of it only the element that the same point stores; as epilogue of a matrix product, which handles
+   each element once, it may read any that is no operand. */
+static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain *d, const ind_expr *map,
+                                bool product) {
+    const sched__domain *own = f->group[g].domain;
+    if (f->group[g].mutates && f->policy.disable_mutation) return false;
+    for (sched__walk w = sched__first(f, g); f->group[g].mutates && w.at; sched__next(f, &w)) {
+        const ind__buffer *b = &f->program->buffer[w.at->buffer];
+        if (w.at->write && b->mutates && (w.at->partly || w.at->indirect)) return false;
+        if (product && !w.at->operand) continue;
+        uint32_t mutator = w.at->write || w.at->whole ? IND__SCHED_NONE : sched__mutator(f, w.at->buffer);
+        if (mutator == IND__SCHED_NONE || f->group_of[mutator] != g) continue;
+        if (product || f->policy.disable_row_mutation) return false;
+        ind_expr changed = sched__index_in(f, &f->access[f->written[b->mutated_by] - 1], own, map);
+        if (!sched__changes_in_rows(d, changed) || !sched__reads_changed(f, w.at, own, map, changed, true))
+            return false;
+    }
+    return true;
+}
+
+static bool sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+    return !x->combines && !y->combines && !(x->sorts && y->sorts) &&
+           x->num_scans + y->num_scans <= f->policy.max_scans;
+}
+
+static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->call || y->call) return IND_FUSION_EXTERN;
+    bool x_dot = x->dot != IND__SCHED_NONE, y_dot = y->dot != IND__SCHED_NONE;
+    const sched__domain *d = fit->domain;
+    bool rows = d && d->rrank, product = x_dot || y_dot;
+    if (rows &&
+        (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
+        return IND_FUSION_MUTATION;
+    if ((x->run || y->run) && (x->scans || y->scans || product)) return IND_FUSION_RUNS;
+    if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
+    if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
+    if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
+    if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
+    if (x->scans && y->scans && !sched__scans_together(f, x, y)) return IND_FUSION_TWO_SCANS;
+    if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
+    if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
+    if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
+    if (x_dot && y->reduces) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
+    if (y_dot && x->reduces) return IND_FUSION_PROLOGUE;
+    return IND_FUSION_FUSED_VERTICAL;
+}
+
+/* Buffers that the kernel of both would have as arguments, counted up to the limit. */
+static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
+    int args = 0;
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    if (x->count + y->count > (uint32_t)f->policy.max_loops) return true;
+    if ((x->sorts || y->sorts) && x->count + y->count > IND__SCHED_SORTED_LOOPS) return true;
+    f->epoch++;
+    for (int half = 0; half < 2; half++) {
+        for (sched__walk w = sched__first(f, half ? b : a); w.at; sched__next(f, &w)) {
+            uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+            if (f->mark[buffer] == f->epoch) continue;
+            f->mark[buffer] = f->epoch;
+            bool own = writer != IND__SCHED_NONE && (f->group_of[writer] == a || f->group_of[writer] == b);
+            args += !own || sched__stored(f, buffer, a, b);
+        }
+    }
+    return args > f->policy.max_args;
+}
+
+/* Do blocks keep rows together that are few? Then they are read once, if there are blocks for two turns of a machine of
+   twice FEW_ROWS: while one row is joined, the next must be on its way. (batch_norm of 32 and 16 channels of 401408 f32
+   by clusters of 16: 76 and 79 % of a copy, in two kernels 53 and 51; rows that are walked along: 50, in two 62.) */
+static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
+    const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
+                  blocks = parts < most ? parts : most;
+    return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
+}
+
+/* An elementwise loop does not join a few very long rows, which only a few blocks would work on, if it must be stored
+   anyway: the kernel saved is not worth the idle processors. */
+static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__group *flat = &f->group[fit->a->rrank ? b : a];
+    if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
+        sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
+        return false;
+    for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        const ind__loop *loop = &f->program->loop[l];
+        for (uint32_t o = 0; o < loop->num_outputs; o++) {
+            if (sched__stored(f, loop->output[o], a, b)) return true;
+        }
+    }
+    return false;
+}
+
+/* ---- cycles: a kernel of both may not need another one in between. */
+
+typedef enum sched__search_result {
+    IND__SCHED_SEARCH_DONE,
+    IND__SCHED_SEARCH_CYCLE,
+    IND__SCHED_SEARCH_LIMIT
+} sched__search_result;
+
+typedef struct sched__search {
+    bool forward;
+    uint32_t from, to;
+    uint32_t *list, num; /* groups between the two in the topological order that can be reached from `from` */
+    uint32_t steps;
+    sched__search_result result;
+} sched__search;
+
+static void sched__meet(sched__fuser *f, sched__search *s, uint32_t at, uint32_t next) {
+    if (++s->steps > IND__SCHED_STEPS && s->result == IND__SCHED_SEARCH_DONE) s->result = IND__SCHED_SEARCH_LIMIT;
+    if (next == at || next == s->from || f->mark[next] == f->epoch) return;
+    if (next == s->to) {
+        if (at != s->from) s->result = IND__SCHED_SEARCH_CYCLE;
+        return;
+    }
+    uint32_t order = f->group[next].order, limit = f->group[s->to].order;
+    if (s->forward ? order > limit : order < limit) return;
+    if (s->num == IND__SCHED_VISITS) {
+        s->result = IND__SCHED_SEARCH_LIMIT;
+        return;
+    }
+    f->mark[next] = f->epoch;
+    s->list[s->num++] = next;
+}
+
+static void sched__meet_readers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+    const ind__loop *loop = &f->program->loop[l];
+    for (uint32_t o = 0; o < loop->num_outputs; o++) {
+        uint32_t b = loop->output[o];
+        for (uint32_t r = f->first_reader[b]; r < f->first_reader[b + 1] && s->result == IND__SCHED_SEARCH_DONE; r++)
+            sched__meet(f, s, at, f->group_of[f->reader[r]]);
+    }
+    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
+        uint32_t mutator = f->access[a].write ? IND__SCHED_NONE : sched__mutator(f, f->access[a].buffer);
+        if (mutator != IND__SCHED_NONE && mutator != l) sched__meet(f, s, at, f->group_of[mutator]);
+    }
+}
+
+static void sched__meet_writers(sched__fuser *f, sched__search *s, uint32_t at, uint32_t l) {
+    for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1] && s->result == IND__SCHED_SEARCH_DONE; a++) {
+        uint32_t writer = f->access[a].write ? IND__SCHED_NONE : sched__writer(f, f->access[a].buffer);
+        if (writer != IND__SCHED_NONE) sched__meet(f, s, at, f->group_of[writer]);
+    }
+    for (uint32_t i = f->first_wait[l]; i < f->first_wait[l + 1] && s->result == IND__SCHED_SEARCH_DONE; i++)
+        sched__meet(f, s, at, f->group_of[f->waits[i]]);
+}
+
+static sched__search_result sched__search_run(sched__fuser *f, sched__search *s) {
+    f->epoch++;
+    for (uint32_t i = 0, at = s->from;; at = s->list[i++]) {
+        for (uint32_t l = f->group[at].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+            (s->forward ? sched__meet_readers : sched__meet_writers)(f, s, at, l);
+        if (s->result != IND__SCHED_SEARCH_DONE || i == s->num) return s->result;
+    }
+}
+
+/* Looks between a and b for a third group that must run after the one and before the other. What it finds lets
+   sched__reorder put the joint group into the topological order (Pearce and Kelly 2006): it can stand where b stood if
+   nothing in between needs a, where a stood if b needs nothing in between, else both sides are known and move. */
+static ind_fusion_reason sched__check_cycle(sched__fuser *f, uint32_t a, uint32_t b) {
+    sched__search after = {.forward = true, .from = a, .to = b, .list = f->after};
+    sched__search before = {.from = b, .to = a, .list = f->before};
+    sched__search_result x = sched__search_run(f, &after), y = IND__SCHED_SEARCH_DONE;
+    f->num_after = after.num, f->num_before = 0;
+    if (x == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
+    if (x == IND__SCHED_SEARCH_DONE && !after.num) return IND_FUSION_FUSED_VERTICAL;
+    y = sched__search_run(f, &before);
+    f->num_before = before.num;
+    if (y == IND__SCHED_SEARCH_CYCLE) return IND_FUSION_CYCLE;
+    if (y == IND__SCHED_SEARCH_DONE && (!before.num || x == IND__SCHED_SEARCH_DONE)) return IND_FUSION_FUSED_VERTICAL;
+    return IND_FUSION_TOO_FAR;
+}
+
+/* Bytes that both read at the same place, at the hints. */
+static int64_t sched__shared_reads(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    int64_t bytes = 0;
+    f->epoch++;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        if (w.at->write || w.at->operand || w.at->whole || w.at->size) continue;
+        f->mark[w.at->buffer] = f->epoch;
+        f->found[w.at->buffer] = (uint32_t)(w.at - f->access);
+    }
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t buffer = w.at->buffer;
+        if (w.at->write || w.at->operand || w.at->whole || w.at->size || f->mark[buffer] != f->epoch) continue;
+        ind_expr x = sched__index_in(f, &f->access[f->found[buffer]], fit->a, fit->map_a);
+        if (!ind_expr_same(x, sched__index_in(f, w.at, fit->b, fit->map_b))) continue;
+        f->mark[buffer] = 0;
+        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+    }
+    return bytes;
+}
+
+/* How scarce memory is where the two groups run. */
+static uint8_t sched__care(const sched__fuser *f, uint32_t a, uint32_t b) {
+    return f->group[a].care > f->group[b].care ? f->group[a].care : f->group[b].care;
+}
+
+/* A group whose runs of rows made what this one reduces further; SCHED_NONE: there is none. */
+static uint32_t sched__first_stage_of(sched__fuser *f, uint32_t g) {
+    for (sched__walk w = sched__first(f, g); w.at; sched__next(f, &w))
+        if (!w.at->write && f->program->buffer[w.at->buffer].run) return f->group_of[sched__writer(f, w.at->buffer)];
+    return IND__SCHED_NONE;
+}
+
+/* Second stages of one kernel's columns share no reads, but save a launch. */
+static bool sched__are_second_stages(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t first = sched__first_stage_of(f, a);
+    return first != IND__SCHED_NONE && first == sched__first_stage_of(f, b);
+}
+
+static ind_fusion_reason sched__check_horizontal(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    uint32_t distance = x->tail < y->head ? y->head - x->tail : y->tail < x->head ? x->head - y->tail : 0;
+    if (distance > (uint32_t)f->policy.max_distance) return IND_FUSION_TOO_FAR;
+    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (sched__shared_reads(f, a, b, fit) < f->policy.min_saved && !sched__are_second_stages(f, a, b))
+        return IND_FUSION_NO_GAIN;
+    return IND_FUSION_FUSED_HORIZONTAL;
+}

@@ -1,0 +1,130 @@
+/* ==================================================================================================== >>fuse */
+
+static int sched__compare_order(const sched__fuser *f, uint32_t a, uint32_t b) {
+    return (f->group[a].order > f->group[b].order) - (f->group[a].order < f->group[b].order);
+}
+
+/* By position in the topological order; the lists are short. */
+static void sched__sort_groups(const sched__fuser *f, uint32_t *list, uint32_t num) {
+    for (uint32_t i = 1; i < num; i++) {
+        uint32_t g = list[i], k = i;
+        for (; k > 0 && sched__compare_order(f, list[k - 1], g) > 0; k--) list[k] = list[k - 1];
+        list[k] = g;
+    }
+}
+
+/* Gives the joint group `a` its place, and moves what the cycle test has found: all that b needed before it, all that
+   needed a behind it, on the positions that they and the two groups had. */
+static void sched__reorder(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t slot[2 * IND__SCHED_VISITS + 2], n = 0;
+    uint32_t order_a = f->group[a].order, order_b = f->group[b].order;
+    if (!f->num_after) f->group[a].order = order_b;
+    if (!f->num_after || !f->num_before) return;
+    sched__sort_groups(f, f->before, f->num_before);
+    sched__sort_groups(f, f->after, f->num_after);
+    slot[n++] = order_a, slot[n++] = order_b;
+    for (uint32_t i = 0; i < f->num_before; i++) slot[n++] = f->group[f->before[i]].order;
+    for (uint32_t i = 0; i < f->num_after; i++) slot[n++] = f->group[f->after[i]].order;
+    sched__sort(slot, n, sizeof *slot, sched__compare_u32);
+    for (uint32_t i = 0; i < f->num_before; i++) f->group[f->before[i]].order = slot[i];
+    f->group[a].order = slot[f->num_before];
+    for (uint32_t i = 0; i < f->num_after; i++) f->group[f->after[i]].order = slot[n - f->num_after + i];
+}
+
+/* Puts all that belongs to the group's loops onto the variables of the common domain. */
+static bool sched__move_to(sched__fuser *f, uint32_t g, const ind_expr *map) {
+    const sched__domain *own = f->group[g].domain;
+    int n = own->rank + own->rrank;
+    if (sched__identity(own->var, map, n)) return true;
+    for (uint32_t l = f->group[g].head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        for (uint32_t a = f->first_access[l]; a < f->first_access[l + 1]; a++) {
+            if (!sched__map(f, &f->access[a].index, own->var, map, n)) return false;
+        }
+        for (uint32_t v = f->first_var[l]; v < f->first_var[l + 1]; v++) {
+            if (!sched__map(f, &f->var[v], own->var, map, n)) return false;
+        }
+    }
+    return true;
+}
+
+static void sched__join_lists(sched__fuser *f, uint32_t a, uint32_t b) {
+    uint32_t x = f->group[a].head, y = f->group[b].head, head = IND__SCHED_NONE, last = IND__SCHED_NONE;
+    while (x != IND__SCHED_NONE || y != IND__SCHED_NONE) {
+        uint32_t *from = x < y ? &x : &y, l = *from; /* SCHED_NONE is the largest number */
+        if (last == IND__SCHED_NONE)
+            head = l;
+        else
+            f->next_loop[last] = l;
+        last = l, *from = f->next_loop[l];
+        f->group_of[l] = a;
+    }
+    f->group[a].head = head, f->group[a].tail = last;
+}
+
+static bool sched__fuse_pair(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit, uint32_t round) {
+    sched__group *x = &f->group[a], *y = &f->group[b];
+    if (!sched__move_to(f, a, fit->map_a) || !sched__move_to(f, b, fit->map_b)) return false;
+    for (uint32_t l = y->head; ind__ok(fit->bound) && l != IND__SCHED_NONE; l = f->next_loop[l])
+        f->bound[l] = fit->bound;
+    sched__reorder(f, a, b);
+    sched__join_lists(f, a, b);
+    x->domain = fit->domain;
+    x->count += y->count;
+    x->dot = x->dot == IND__SCHED_NONE ? y->dot : x->dot;
+    x->reduces |= y->reduces;
+    x->mutates |= y->mutates;
+    x->scans |= y->scans;
+    x->care = x->care > y->care ? x->care : y->care;
+    x->run = x->run ? x->run : y->run;
+    x->sorts |= y->sorts;
+    x->combines |= y->combines;
+    x->num_scans += y->num_scans;
+    x->changed = round;
+    return true;
+}
+
+/* Greedy: each pair is checked again, because its groups may have grown since it was scored. */
+static bool sched__fuse_round(sched__fuser *f, sched__pairs *p, bool *changed) {
+    if (!sched__find_candidates(f, p)) return false;
+    for (uint32_t i = 0; i < p->num; i++) {
+        uint32_t a = f->group_of[p->items[i].a], b = f->group_of[p->items[i].b];
+        const sched__fit *fit;
+        if (a == b) continue;
+        if (f->group[a].order > f->group[b].order) {
+            uint32_t t = a;
+            a = b, b = t;
+        }
+        if (!sched__fused(sched__can_fuse(f, a, b, &fit))) continue;
+        if (!sched__fuse_pair(f, a, b, fit, p->round + 1)) return false;
+        *changed = true;
+    }
+    return !f->failed;
+}
+
+/* Computes in the product `dot` what it reads as operands and only it reads. Accesses of a prologue are those of an
+   operand from then on. */
+static bool sched__fuse_prologues(sched__fuser *f, uint32_t dot, uint32_t round) {
+    for (uint32_t i = f->first_access[dot]; i < f->first_access[dot + 1] && !f->failed; i++) {
+        uint32_t writer = sched__writer(f, f->access[i].buffer), a, b = f->group_of[dot];
+        const sched__fit *fit;
+        if (f->access[i].write || !f->access[i].operand || writer == IND__SCHED_NONE) continue;
+        a = f->group_of[writer];
+        if (a == b || sched__can_inline(f, a, b, &fit) != IND_FUSION_FUSED_PROLOGUE) continue;
+        for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) f->access[w.at - f->access].operand = true;
+        if (!sched__fuse_pair(f, a, b, fit, round)) return false;
+    }
+    return !f->failed;
+}
+
+static bool sched__fuse(sched__fuser *f) {
+    sched__pairs p = {0};
+    bool changed = !f->policy.disable;
+    for (; changed && p.round < IND__SCHED_ROUNDS && !f->failed; p.round++) {
+        changed = false;
+        sched__fuse_round(f, &p, &changed);
+    }
+    ind__free(f->context, p.items);
+    for (uint32_t l = 0; l < f->program->num_loops && !f->failed; l++)
+        if (f->group[f->group_of[l]].dot == l) sched__fuse_prologues(f, l, p.round + 1);
+    return !f->failed;
+}

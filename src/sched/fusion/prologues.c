@@ -1,0 +1,169 @@
+/* ---- prologues: what a matrix product reads is computed where it loads it. */
+
+/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
+static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+    const ind_body *body = f->program->loop[l].body;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op != IND_LOOP_STORE) continue;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
+        if (sched__stored(f, in->source, a, b)) return false;
+    }
+    for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
+        if (f->access[i].whole || f->access[i].size) return false;
+    return true;
+}
+
+/* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
+   every element once: the strides are then those of the dimensions in some order, and the index is taken apart. Not
+   where there are none; what may have none for some sizes is divided by 1 there, as nothing is read then. */
+static bool sched__invert(sched__fuser *f, const sched__domain *d, ind_expr made, ind_expr read, ind_expr *map) {
+    ind_expr stride[IND__SCHED_DIMS], one = ind_int(f->context, 1), next = one, rest = made;
+    int left = d->rank;
+    int64_t zero;
+    for (int k = 0; k < d->rank; k++) {
+        if (ind_expr_is_int(d->size[k], &zero) && !zero) return false;
+        if (!ind__affine(rest, d->var[k], &stride[k], &rest)) return false;
+        map[k] = (ind_expr){0};
+    }
+    if (!ind_expr_is_int(rest, &zero) || zero) return false;
+    for (bool found = true; found && left;) {
+        found = false;
+        for (int k = 0; k < d->rank && !found; k++) {
+            if (ind__ok(map[k]) || !ind_known_eq(stride[k], next)) continue;
+            found = true, left--;
+            map[k] = ind_expr_floordiv(read, ind_expr_max(next, one));
+            if (left) map[k] = ind_expr_mod(map[k], ind_expr_max(d->size[k], one));
+            next = ind_expr_mul(next, d->size[k]);
+            if (!ind__ok(map[k]) || !ind__ok(next)) return sched__fail(f);
+        }
+    }
+    return !left;
+}
+
+/* Is every access of the group as regular in the product's variables as it was in its own? */
+static bool sched__stays_affine(sched__fuser *f, uint32_t a, const sched__fit *fit) {
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        ind_expr own = w.at->index, mapped = sched__index_in(f, w.at, fit->a, fit->map_a), step;
+        bool was = true, is = true;
+        for (int v = 0; was && v < fit->a->rank; v++) was = ind__affine(own, fit->a->var[v], &step, &own);
+        for (int v = 0; is && v < fit->b->rank + fit->b->rrank; v++)
+            is = ind__affine(mapped, fit->b->var[v], &step, &mapped);
+        if (was && !is) return false;
+    }
+    return true;
+}
+
+/* Points of the domain's variables that the index depends on, at the hints; P: of the others among P. */
+static double sched__points_of(const sched__domain *d, ind_expr index, bool others) {
+    double n = 1;
+    for (int v = 0; v < (others ? d->rank : d->rank + d->rrank); v++)
+        if (ind__expr_depends(index, d->var[v]) != others) n *= (double)sched__hint(d->size[v]);
+    return n;
+}
+
+/* f32 operations for one element of the loop: divisions, functions of libm and the user's count as several. */
+static double sched__element_ops(const ind_body *body) {
+    enum { FUNCTION = 8, RANDOM = 64 };
+    double n = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        ind_loop_op op = (ind_loop_op)body->inst[i].op;
+        char class = ind__loop_op_class(op);
+        bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
+        bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
+        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+    }
+    return n;
+}
+
+/* Bytes that a buffer of this size costs a kernel that reads it `times`: the first time from memory. */
+static double sched__reread(const sched__fuser *f, double bytes, double times) {
+    return bytes * (1 + (times - 1) * (bytes <= (double)f->policy.l2_bytes ? 0.5 : 1));
+}
+
+/* What one prologue means, at the hints. */
+typedef struct sched__inlining {
+    double points, times;       /* elements of the operand; how often each of them is computed */
+    double inputs, made, inner; /* bytes read by the prologue and written; operations for an element */
+    double blocks, steps, macs; /* of the product */
+    bool half;                  /* 16-bit elements */
+} sched__inlining;
+
+static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read,
+                                    sched__inlining *n) {
+    const sched__domain *d = fit->b;
+    double other = sched__points_of(d, read, true), tile = f->policy.product_tile;
+    *n = (sched__inlining){.points = sched__points_of(d, read, false), .times = ceil(other / tile)};
+    double rows = other > 0 ? (double)d->hint / other : 0;
+    n->times = n->times < 1 ? 1 : n->times;
+    n->blocks = ceil(rows / tile) * n->times;
+    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
+        double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
+               own = (double)f->bytes_hint[w.at->buffer];
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool inside = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (inside || (w.at->write && !sched__stored(f, w.at->buffer, a, a))) continue; /* never reaches memory */
+        double touched = size * sched__points_of(d, sched__index_in(f, w.at, fit->a, fit->map_a), false);
+        n->half |= w.at->write && size == 2;
+        *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
+    }
+    for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        n->inner += sched__element_ops(f->program->loop[l].body);
+}
+
+/* Does the prologue cost less, in bytes that memory moves meanwhile? Apart: its inputs once, its result to memory and
+   back, and again for every tile of the product's other dimension, and a launch. Together: its inputs for every tile,
+   the operations as often; and for 16 bits the copies in the background, and steps that wait for their tile. */
+static bool sched__inlining_pays(sched__fuser *f, uint32_t a, const sched__fit *fit, ind_expr read) {
+    const ind_fusion_policy *p = &f->policy;
+    sched__inlining n;
+    sched__measure_inlining(f, a, fit, read, &n);
+    double busy = n.blocks < p->fill_blocks ? n.blocks / p->fill_blocks : 1, waves = n.blocks / p->fill_blocks;
+    double apart = n.inputs + n.made + sched__reread(f, n.made, n.times) + (double)p->launch_bytes;
+    double together = sched__reread(f, n.inputs, n.times);
+    double computing = busy > 0 ? n.points * n.times * n.inner / p->ops_per_byte / busy : 0;
+    double waiting = n.half ? n.steps * (double)p->step_bytes * (waves > 1 ? waves : 1) : 0;
+    together += computing > waiting ? computing : waiting;
+    if (n.half) together += n.macs / p->macs_per_byte;
+    return together <= apart;
+}
+
+/* May the pointwise group a be computed where the matrix product of b loads its operands? FUSED_PROLOGUE with *fit how,
+   or why not. */
+static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit **fit) {
+    const sched__group *x = &f->group[a], *y = &f->group[b];
+    const ind__access *read = NULL;
+    if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
+    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
+    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
+        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
+        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        read = w.at;
+    }
+    if (!read) return IND_FUSION_PROLOGUE;
+    sched__fit *own = sched__scratch(f, 1, sizeof *own);
+    if (!own) return IND_FUSION_PROLOGUE;
+    *own = (sched__fit){.a = x->domain, .b = y->domain, .domain = y->domain};
+    memcpy(own->map_b, y->domain->var, sizeof own->map_b);
+    if (!sched__invert(f, x->domain, f->access[f->written[read->buffer] - 1].index, read->index, own->map_a))
+        return IND_FUSION_PROLOGUE;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t writer = sched__writer(f, w.at->buffer);
+        bool made = !w.at->write && writer != IND__SCHED_NONE && f->group_of[writer] == a;
+        if (made && !sched__is_at_hand(f, w.at, own)) return IND_FUSION_PROLOGUE;
+    }
+    if (!sched__stays_affine(f, a, own)) return IND_FUSION_PROLOGUE;
+    if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
+    if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
+    if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
+    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    if (!sched__fused(reason)) return reason;
+    *fit = own;
+    return IND_FUSION_FUSED_PROLOGUE;
+}

@@ -1,0 +1,39 @@
+/* =================================================================================================== >>score */
+
+/* Bytes that the fusion saves, at the hints: reads of what the other just made, its write if nobody else wants it, and
+   reads of the same data. */
+static int64_t sched__saved_bytes(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
+    int64_t bytes = sched__shared_reads(f, a, b, fit);
+    f->epoch++;
+    for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
+        uint32_t buffer = w.at->buffer, writer = sched__writer(f, buffer);
+        if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a || f->mark[buffer] == f->epoch)
+            continue;
+        f->mark[buffer] = f->epoch;
+        bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+        if (!sched__stored(f, buffer, a, b)) bytes = sched__add_hint(bytes, f->bytes_hint[buffer]);
+    }
+    return bytes;
+}
+
+/* TorchInductor's key: a saving more than 16 times larger wins; then kernels of one kind, and no matrix product; then
+   the bytes; then what stands closer together. Comparing powers of 16 instead of ratios keeps the order transitive. */
+static void sched__score_fusion(sched__fuser *f, sched__candidate *c, const sched__fit *fit) {
+    const sched__group *x = &f->group[c->a], *y = &f->group[c->b];
+    bool product = x->dot != IND__SCHED_NONE || y->dot != IND__SCHED_NONE;
+    c->bytes = sched__saved_bytes(f, c->a, c->b, fit);
+    c->magnitude = 0;
+    for (int64_t b = c->bytes; b >= 16; b /= 16) c->magnitude++;
+    c->kind = (uint8_t)((!product) * 2 + (x->reduces == y->reduces));
+    c->distance = y->tail > x->head ? y->tail - x->head : x->head - y->tail;
+}
+
+static int sched__compare_score(const void *p, const void *q) {
+    const sched__candidate *a = p, *b = q;
+    if (a->magnitude != b->magnitude) return a->magnitude > b->magnitude ? -1 : 1;
+    if (a->kind != b->kind) return a->kind > b->kind ? -1 : 1;
+    if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+    if (a->distance != b->distance) return a->distance < b->distance ? -1 : 1;
+    if (a->a != b->a) return a->a < b->a ? -1 : 1;
+    return (a->b > b->b) - (a->b < b->b);
+}

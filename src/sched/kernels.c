@@ -1,0 +1,227 @@
+/* ---- what a kernel is told to be: name, arguments, amounts of work */
+
+static uint32_t sched__collect_loops(const sched__fuser *f, uint32_t g, uint32_t *loop) {
+    uint32_t n = 0;
+    for (uint32_t l = f->group[g].head; l != IND__SCHED_NONE; l = f->next_loop[l]) loop[n++] = l;
+    return n;
+}
+
+static bool sched__set_loops(sched__fuser *f, ind_kernel *k, uint32_t g) {
+    uint32_t origins = 0, n = 0;
+    k->loop = sched__keep(f, NULL, f->group[g].count, sizeof *k->loop);
+    if (!k->loop) return false;
+    k->num_loops = sched__collect_loops(f, g, k->loop);
+    for (uint32_t i = 0; i < k->num_loops; i++) origins += f->program->loop[k->loop[i]].num_origins;
+    k->origin = sched__keep(f, NULL, origins, sizeof *k->origin);
+    if (!k->origin) return false;
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const ind__loop *l = &f->program->loop[k->loop[i]];
+        for (uint32_t j = 0; j < l->num_origins; j++) k->origin[n++] = l->origin[j];
+    }
+    sched__sort(k->origin, n, sizeof *k->origin, sched__compare_u32);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!i || k->origin[i] != k->origin[i - 1]) k->origin[k->num_origins++] = k->origin[i];
+    }
+    return true;
+}
+
+static bool sched__name_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
+
+/* Does the name already have this part, between underscores? */
+static bool sched__name_has(const char *name, const char *part, size_t length) {
+    for (const char *at = strstr(name, part); at; at = strstr(at + 1, part)) {
+        bool starts = at == name || at[-1] == '_', ends = !at[length] || at[length] == '_';
+        if (starts && ends) return true;
+    }
+    return false;
+}
+
+static void sched__append_name(char name[64], const char *op) {
+    char part[64];
+    size_t n = 0, have = strlen(name);
+    for (const char *s = op; *s && n < sizeof part - 1; s++) {
+        char c = *s >= 'A' && *s <= 'Z' ? (char)(*s - 'A' + 'a') : *s;
+        part[n++] = sched__name_char(c) ? c : '_';
+    }
+    part[n] = 0;
+    if (!n || have + n + 1 > 63 || sched__name_has(name, part, n)) return;
+    if (have) name[have++] = '_';
+    memcpy(name + have, part, n + 1);
+}
+
+static void sched__set_name(sched__fuser *f, ind_kernel *k) {
+    for (uint32_t i = 0; f->origin_name && i < k->num_origins; i++) {
+        const char *op = f->origin_name(k->origin[i], f->user);
+        if (op) sched__append_name(k->name, op);
+    }
+    if (!k->name[0]) strcpy(k->name, ind__kernel_kind_text(k->kind));
+}
+
+/* Rows, columns and batch from the operands' indices: what only the first one depends on is a row, only the second one
+   a column; of several the innermost, the others repeat the product like a batch. */
+static void sched__set_matmul(ind_kernel *k, const uint32_t *mask) {
+    uint8_t operands[IND__SCHED_DIMS];
+    k->matmul.m = k->matmul.n = -1;
+    k->matmul.dot = sched__operands(k->body, mask, operands);
+    if (!k->matmul.dot) return;
+    k->kind = IND_KERNEL_MATMUL;
+    for (int v = 0; v < k->body->rank; v++) {
+        if (operands[v] == 1) k->matmul.m = v;
+        if (operands[v] == 2) k->matmul.n = v;
+    }
+    for (int v = 0; v < k->body->rank; v++) {
+        if (v != k->matmul.m && v != k->matmul.n) k->matmul.batch_mask |= 1u << v;
+    }
+}
+
+/* Points of the variables in the mask. */
+static ind_expr sched__points(const ind_body *body, uint32_t mask) {
+    ind_expr n = ind_int(body->context, 1);
+    for (int v = 0; v < body->rank + body->rrank; v++) {
+        if (mask >> v & 1) n = ind_expr_mul(n, sched__extent(body->var[v]));
+    }
+    return n;
+}
+
+/* Elements of the buffer that the body touches: the points of the variables in its indices, at most all there are. */
+static ind_expr sched__touched(sched__fuser *f, const ind_body *body, const uint32_t *mask, uint32_t buffer) {
+    ind_expr total = ind_int(f->context, 0), all = ind__buffer_numel(&f->program->buffer[buffer]);
+    bool masked = false;
+    if (body->call) return buffer == body->call->workspace ? total : all;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (!sched__is_access(in) || in->source != buffer) continue;
+        if (sched__joins_run(in)) return all;
+        uint32_t m = sched__expr_mask(body, mask, i, body->index[in->index]);
+        total = ind_expr_add(total, sched__points(body, m));
+        masked = masked || in->arg[in->op == IND_LOOP_STORE];
+    }
+    if (masked && !ind_known_le(total, all)) return ind_expr_min(all, total);
+    return ind_known_le(all, total) ? all : total;
+}
+
+/* Does a store add to what is there, or compare with it? Then memory is read as well. */
+static bool sched__combines(const ind_body *body, uint32_t buffer) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->source != buffer || sched__joins_run(in)) continue;
+        if (in->reduction != IND_REDUCE_NONE) return true;
+    }
+    return false;
+}
+
+static ind_expr sched__touched_bytes(sched__fuser *f, const ind_kernel *k, const uint32_t *mask, bool written) {
+    ind_expr sum = ind_int(f->context, 0);
+    for (uint32_t i = written ? k->num_reads : 0; i < k->num_args; i++) {
+        if (!written && i >= k->num_reads && !sched__combines(k->body, k->arg[i])) continue;
+        int64_t bytes = ind_dtype_bytes(f->program->buffer[k->arg[i]].dtype);
+        ind_expr n = sched__touched(f, k->body, mask, k->arg[i]);
+        sum = ind_expr_add(sum, ind_expr_mul(n, ind_int(f->context, bytes)));
+    }
+    return sum;
+}
+
+/* One for every arithmetic instruction and element, one per element for a reduction or a scan, two for a DOT. */
+static ind_expr sched__flops(const ind_kernel *k, const uint32_t *mask) {
+    const ind_body *body = k->body;
+    uint32_t inner = ~((1u << body->rank) - 1);
+    int64_t per_output = 0, per_element = 0;
+    for (uint32_t i = 1; i < body->num_inst && !body->call; i++) {
+        const ind__inst *in = &body->inst[i];
+        char class = ind__loop_op_class((ind_loop_op)in->op);
+        if (in->op == IND_LOOP_SCAN || sched__joins_run(in))
+            per_element++;
+        else if (in->op == IND_LOOP_REDUCE)
+            per_element += in->reduction == IND_REDUCE_DOT ? 2 : 1;
+        else if (class != 's')
+            *(mask[i] & inner ? &per_element : &per_output) += 1;
+    }
+    ind_context *c = body->context;
+    ind_expr rows = ind_expr_mul(k->numel, ind_int(c, per_output));
+    return ind_expr_add(rows, ind_expr_mul(ind_expr_mul(k->numel, k->rnumel), ind_int(c, per_element)));
+}
+
+static void sched__collect_args(sched__fuser *f, ind_kernel *k, ind_loop_op op, uint32_t *arg) {
+    f->epoch++;
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *in = &k->body->inst[i];
+        if (in->op != op || f->mark[in->source] == f->epoch) continue;
+        f->mark[in->source] = f->epoch;
+        arg[k->num_args++] = in->source;
+    }
+}
+
+static bool sched__set_args(sched__fuser *f, ind_kernel *k) {
+    uint32_t accesses = 0;
+    for (uint32_t i = 1; i < k->body->num_inst; i++) accesses += sched__is_access(&k->body->inst[i]);
+    k->arg = sched__keep(f, NULL, accesses + sched__num_sizes(f, k->body), sizeof *k->arg);
+    if (!k->arg) return false;
+    sched__collect_args(f, k, IND_LOOP_LOAD, k->arg);
+    uint64_t sizes = ind__body_unbacked(f->program, k->body);
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) {
+        uint32_t count = f->program->unbacked[u].buffer;
+        if ((sizes >> u & 1) && f->mark[count] != f->epoch) k->arg[k->num_args++] = count;
+    }
+    k->num_reads = k->num_args;
+    sched__collect_args(f, k, IND_LOOP_STORE, k->arg);
+    return true;
+}
+
+/* An amount of work in the declared sizes: at most, where it hangs on data; 0 where no bound is found. */
+static ind_expr sched__most(sched__fuser *f, ind_expr e) {
+    ind_expr most = ind__most(f->program->unbacked, f->program->num_unbacked, e);
+    return ind__ok(e) && !ind__ok(most) ? ind_int(f->context, 0) : most;
+}
+
+static bool sched__set_amounts(sched__fuser *f, ind_kernel *k, const uint32_t *mask) {
+    const ind_body *body = k->body;
+    k->numel = sched__points(body, (1u << body->rank) - 1);
+    k->rnumel = sched__points(body, ((1u << body->rrank) - 1) << body->rank);
+    k->bytes_read = sched__most(f, sched__touched_bytes(f, k, mask, false));
+    k->bytes_written = sched__most(f, sched__touched_bytes(f, k, mask, true));
+    k->flops = sched__most(f, sched__flops(k, mask));
+    bool ok = ind__ok(k->numel) && ind__ok(k->rnumel) && ind__ok(k->bytes_read) && ind__ok(k->bytes_written) &&
+              ind__ok(k->flops);
+    if (!ok && ind_error_status(f->context) == IND_OVERFLOW)
+        ind__fail(f->context, IND_OVERFLOW, "%s: the number of its elements, bytes or operations exceeds 64 bits",
+                  k->name);
+    return ok || sched__fail(f);
+}
+
+/* By what is left in the body: a scan may have turned out to be of no use. */
+static ind_kernel_kind sched__kernel_kind(const sched__group *group, const ind_body *body) {
+    if (group->call) return IND_KERNEL_EXTERN;
+    if (ind__body_sort(body)) return IND_KERNEL_SORT;
+    if (ind__body_scan(body)) return IND_KERNEL_SCAN;
+    return group->reduces || group->scans ? IND_KERNEL_REDUCTION : IND_KERNEL_POINTWISE;
+}
+
+static bool sched__make_kernel(sched__fuser *f, ind_kernel *k, uint32_t g) {
+    const sched__group *group = &f->group[g];
+    k->body = sched__make_body(f, g);
+    if (!k->body) return false;
+    k->kind = sched__kernel_kind(group, k->body);
+    k->run = group->run;
+    uint32_t *mask = ind__alloc(f->context, k->body->num_inst * sizeof *mask);
+    if (!mask) return sched__fail(f);
+    ind__body_var_masks(k->body, mask);
+    sched__set_matmul(k, mask);
+    bool ok = sched__set_loops(f, k, g) && sched__set_args(f, k);
+    if (ok) sched__set_name(f, k);
+    ok = ok && sched__set_amounts(f, k, mask);
+    ind__free(f->context, mask);
+    return ok;
+}
+
+static bool sched__make_kernels(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    s->kernel = sched__keep(f, NULL, f->num_order, sizeof *s->kernel);
+    if (!s->kernel) return false;
+    for (uint32_t i = 0; i < f->num_order; i++) {
+        s->num_kernels = i + 1;
+        if (!sched__make_kernel(f, &s->kernel[i], f->order[i])) return false;
+    }
+    return true;
+}

@@ -1,0 +1,151 @@
+/* ================================================================================================== >>memory */
+
+typedef struct sched__term {
+    ind_expr e;
+    int64_t hint;
+} sched__term;
+
+static int sched__compare_term(const void *p, const void *q) {
+    const sched__term *a = p, *b = q;
+    if (a->hint != b->hint) return a->hint > b->hint ? -1 : 1;
+    return (a->e.id > b->e.id) - (a->e.id < b->e.id);
+}
+
+/* Drops terms that another one is proven to reach. */
+static uint32_t sched__prune_terms(sched__term *t, uint32_t num) {
+    uint32_t kept = 0;
+    sched__sort(t, num, sizeof *t, sched__compare_term);
+    for (uint32_t i = 0; i < num; i++) {
+        bool dominated = kept && t[kept - 1].e.id == t[i].e.id;
+        for (uint32_t k = 0; !dominated && k < kept && k < IND__SCHED_DOMINATORS; k++)
+            dominated = ind__known_le_max(t[i].e, t[k].e);
+        if (!dominated) t[kept++] = t[i];
+    }
+    return kept;
+}
+
+/* Max of the terms; 0 of none. An expression holds 62 at most: the small ones beyond that are added up, which is an
+   upper bound of their maximum. */
+static ind_expr sched__max_of(sched__fuser *f, sched__term *t, uint32_t num) {
+    enum { IND__MOST = 48 };
+    num = sched__prune_terms(t, num);
+    ind_expr max = ind_int(f->context, 0), rest = max;
+    for (uint32_t i = IND__MOST; i < num; i++) rest = ind_expr_add(rest, t[i].e);
+    for (uint32_t i = 0; i < num && i < IND__MOST; i++) max = ind_expr_max(max, t[i].e);
+    max = ind_expr_max(max, rest);
+    if (!ind__ok(max)) sched__fail(f);
+    return max;
+}
+
+/* ---- lifetimes */
+
+static int sched__compare_begin(const void *p, const void *q) {
+    const sched__life *a = p, *b = q;
+    if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+    return (a->buffer > b->buffer) - (a->buffer < b->buffer);
+}
+
+/* Sum of all live sizes, maximised over the steps. */
+static ind_expr sched__peak(sched__fuser *f, sched__life *life, uint32_t num, uint32_t steps) {
+    uint32_t *last = sched__scratch(f, (size_t)steps + 1, sizeof *last); /* by step: 1 + a life that ends there */
+    uint32_t *next = sched__scratch(f, num, sizeof *next);
+    sched__term *term = sched__scratch(f, steps, sizeof *term);
+    ind_expr live = ind_int(f->context, 0);
+    if (f->failed) return live;
+    sched__sort(life, num, sizeof *life, sched__compare_begin);
+    for (uint32_t i = 0; i < num; i++) next[i] = last[life[i].end], last[life[i].end] = i + 1;
+    for (uint32_t step = 0, i = 0; step < steps; step++) {
+        for (; i < num && life[i].begin == step; i++) live = ind_expr_add(live, life[i].size);
+        term[step] = (sched__term){live, ind_hint(live)};
+        for (uint32_t k = last[step]; k; k = next[k - 1]) live = ind_expr_sub(live, life[k - 1].size);
+    }
+    if (!ind__ok(live)) sched__fail(f);
+    return f->failed ? live : sched__max_of(f, term, steps);
+}
+
+/* Does the buffer hold a size, which every block of a kernel reads when it begins? */
+static bool sched__is_size(const ind__lowered *p, uint32_t buffer) {
+    for (uint32_t u = 0; u < p->num_unbacked; u++)
+        if (p->unbacked[u].buffer == buffer) return true;
+    return false;
+}
+
+static uint32_t sched__last_reader(const sched__fuser *f, uint32_t buffer, uint32_t least) {
+    uint32_t n = sched__num_readers(f, buffer), last = n ? f->reader[f->first_reader[buffer] + n - 1] : least;
+    return last > least ? last : least;
+}
+
+/* Partial results of columns that are joined while the same data is read: all of them are live until the last is
+   reduced, which saves reading that data for each. */
+static void sched__live_with_runs(const sched__fuser *f, uint32_t writer, sched__life *life) {
+    for (uint32_t i = f->first_access[writer]; i < f->first_access[writer + 1]; i++) {
+        if (f->access[i].write) continue;
+        uint32_t at = f->first_reader[f->access[i].buffer], end = f->first_reader[f->access[i].buffer + 1];
+        while (at < end && f->reader[at] + IND__SCHED_NEIGHBOURS < writer) at++;
+        for (; at < end && f->reader[at] <= writer + IND__SCHED_NEIGHBOURS; at++) {
+            uint32_t l = f->reader[at], other = f->program->loop[l].output[0];
+            if (!f->program->buffer[other].run) continue;
+            if (l < life->begin) life->begin = l;
+            life->end = sched__last_reader(f, other, life->end);
+        }
+    }
+}
+
+/* What running the loops one by one would take: each stores its results, each buffer is freed after its last reader.
+   The stages of a reduction stand one after the other. */
+static bool sched__op_by_op(sched__fuser *f) {
+    uint32_t n = 0, loops = f->program->num_loops;
+    sched__life *life = sched__scratch(f, f->program->num_buffers, sizeof *life);
+    if (!life) return false;
+    for (uint32_t b = 1; b < f->program->num_buffers; b++) {
+        uint32_t writer = sched__writer(f, b), end = writer;
+        if (!sched__in_arena(f, b) || f->program->buffer[b].mutates) continue;
+        for (uint32_t v = b; v; v = f->program->buffer[v].mutated_by) { /* all versions are one memory */
+            if (sched__num_readers(f, v) && f->reader[f->first_reader[v + 1] - 1] > end)
+                end = f->reader[f->first_reader[v + 1] - 1];
+            if (sched__writer(f, v) != IND__SCHED_NONE && sched__writer(f, v) > end) end = sched__writer(f, v);
+        }
+        if (sched__is_size(f->program, b)) end = loops - 1; /* it is read back after a run */
+        life[n] = (sched__life){b, writer, end, ind__align_up(f->bytes[b], IND__ALIGNMENT), f->bytes_hint[b]};
+        if (f->program->buffer[b].run) sched__live_with_runs(f, writer, &life[n]);
+        n++;
+    }
+    f->schedule->op_by_op_bytes = sched__peak(f, life, n, loops);
+    return !f->failed;
+}
+
+/* The first and the last kernel of the launch that kernel k is a part of. */
+static uint32_t sched__launch_first(const ind_schedule *s, uint32_t k) {
+    return s->launch ? s->launch[k] : k;
+}
+
+static uint32_t sched__launch_last(const ind_schedule *s, uint32_t k) {
+    const uint32_t first = sched__launch_first(s, k);
+    while (k + 1 < s->num_kernels && sched__launch_first(s, k + 1) == first) k++;
+    return k;
+}
+
+/* In the arena: what is stored and is not an output. life is by buffer; end of the last reader's launch. */
+static bool sched__find_lives(sched__fuser *f, sched__life *life) {
+    ind_schedule *s = f->schedule;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        const uint32_t first = sched__launch_first(s, k), last = sched__launch_last(s, k);
+        for (uint32_t i = 0; i < s->kernel[k].num_args; i++) {
+            uint32_t b = s->kernel[k].arg[i];
+            s->storage[b] = sched__in_arena(f, b) ? b : f->home[b];
+            if (!sched__in_arena(f, b)) continue;
+            if (i >= s->kernel[k].num_reads) {
+                life[f->program->buffer[b].mutates].end = last;
+                life[b] = (sched__life){b, first, last, ind__align_up(f->bytes[b], IND__ALIGNMENT), 0};
+                life[b].hint = sched__hint(life[b].size);
+                if (!ind__ok(life[b].size)) return sched__fail(f);
+            }
+            life[b].end = last;
+        }
+    }
+    for (uint32_t u = 0; u < f->program->num_unbacked; u++) { /* they are read back after a run */
+        uint32_t count = f->program->unbacked[u].buffer;
+        if (ind__ok(life[count].size)) life[count].end = s->num_kernels - 1;
+    }
+    return true;
+}

@@ -1,0 +1,259 @@
+/* ---- places */
+
+typedef struct sched__placed {
+    sched__life life;
+    ind_expr offset, end;
+    int64_t offset_hint, end_hint;
+} sched__placed;
+
+/* Placed lifetimes, found by step: a segment tree over the steps, whose nodes hold the lifetimes that cover them, finds
+   those that are live at one step; and lists by first step find those that begin later. */
+typedef struct sched__index {
+    uint32_t leaves;        /* a power of two, at least the number of steps */
+    uint32_t *node, *begin; /* first entry of each node; 1 + first item that begins at each step */
+    uint32_t *next_begin;   /* by item */
+    struct {
+        uint32_t item, next;
+    } * entry;
+    uint32_t num_entries, cap_entries;
+} sched__index;
+
+typedef struct sched__arena {
+    sched__placed *item;
+    uint32_t num;
+    sched__index index;
+    uint32_t *overlap; /* items that are live together with the one to be placed, by offset */
+    uint32_t num_overlap;
+    sched__term *term;
+    ind_expr bytes;
+} sched__arena;
+
+static bool sched__enter_node(sched__fuser *f, sched__index *x, uint32_t node, uint32_t item) {
+    if (!ind__grow(f->context, (void **)&x->entry, &x->num_entries, &x->cap_entries, sizeof *x->entry, 1))
+        return sched__fail(f);
+    x->entry[x->num_entries - 1].item = item;
+    x->entry[x->num_entries - 1].next = x->node[node];
+    x->node[node] = x->num_entries;
+    return true;
+}
+
+static bool sched__enter(sched__fuser *f, sched__arena *m, uint32_t item) {
+    sched__index *x = &m->index;
+    uint32_t lo = m->item[item].life.begin, hi = m->item[item].life.end;
+    x->next_begin[item] = x->begin[lo], x->begin[lo] = item + 1;
+    for (lo += x->leaves, hi += x->leaves + 1; lo < hi; lo /= 2, hi /= 2) {
+        if (lo & 1 && !sched__enter_node(f, x, lo++, item)) return false;
+        if (hi & 1 && !sched__enter_node(f, x, --hi, item)) return false;
+    }
+    return true;
+}
+
+static void sched__find_overlaps(sched__arena *m, const sched__life *life) {
+    const sched__index *x = &m->index;
+    m->num_overlap = 0;
+    for (uint32_t node = x->leaves + life->begin; node; node /= 2) {
+        for (uint32_t e = x->node[node]; e; e = x->entry[e - 1].next)
+            m->overlap[m->num_overlap++] = x->entry[e - 1].item;
+    }
+    for (uint32_t step = life->begin + 1; step <= life->end; step++) {
+        for (uint32_t i = x->begin[step]; i; i = x->next_begin[i - 1]) m->overlap[m->num_overlap++] = i - 1;
+    }
+}
+
+static bool sched__apart(const sched__placed *p, ind_expr offset, ind_expr end) {
+    return ind__known_le_max(p->end, offset) || ind__known_le_max(end, p->offset);
+}
+
+static bool sched__is_free(const sched__arena *m, ind_expr offset, ind_expr size) {
+    ind_expr end = ind_expr_add(offset, size);
+    for (uint32_t i = 0; i < m->num_overlap; i++) {
+        if (!sched__apart(&m->item[m->overlap[i]], offset, end)) return false;
+    }
+    return ind__ok(end);
+}
+
+/* By offset at the hints; heapsort with the items at hand. */
+static void sched__sort_overlaps(sched__arena *m) {
+    for (uint32_t i = 0; i < m->num_overlap; i++) {
+        const sched__placed *p = &m->item[m->overlap[i]];
+        m->term[i] = (sched__term){{NULL, m->overlap[i]}, p->offset_hint == INT64_MAX ? 0 : -p->offset_hint};
+    }
+    sched__sort(m->term, m->num_overlap, sizeof *m->term, sched__compare_term);
+    for (uint32_t i = 0; i < m->num_overlap; i++) m->overlap[i] = m->term[i].e.id;
+}
+
+/* Tries 0 or the ends of placed items that lie at `at` bytes at the hints. */
+static bool sched__try_place(sched__fuser *f, sched__arena *m, int64_t at, const sched__life *life, ind_expr *offset) {
+    int tries = 0;
+    *offset = ind_int(f->context, 0);
+    if (!at && sched__is_free(m, *offset, life->size)) return true;
+    for (uint32_t i = 0; i < m->num_overlap && tries < 4; i++) {
+        const sched__placed *p = &m->item[m->overlap[i]];
+        if (p->end_hint != at || ind_expr_same(p->end, *offset)) continue;
+        *offset = p->end, tries++;
+        if (sched__is_free(m, *offset, life->size)) return true;
+    }
+    return false;
+}
+
+/* The lowest place, at the hints, that is proven to be free for all sizes; behind everything else where none is. */
+static ind_expr sched__find_place(sched__fuser *f, sched__arena *m, const sched__life *life) {
+    ind_expr offset;
+    int64_t at = 0;
+    int tries = 0;
+    sched__find_overlaps(m, life);
+    sched__sort_overlaps(m);
+    for (uint32_t i = 0; i <= m->num_overlap && tries < IND__SCHED_PLACES; i++) {
+        const sched__placed *p = i < m->num_overlap ? &m->item[m->overlap[i]] : NULL;
+        bool gap = !p || (p->offset_hint > at && p->offset_hint - at >= life->hint);
+        if (gap && ++tries && sched__try_place(f, m, at, life, &offset)) return offset;
+        if (p && p->end_hint > at) at = p->end_hint;
+    }
+    for (uint32_t i = 0; i < m->num_overlap; i++) {
+        const sched__placed *p = &m->item[m->overlap[i]];
+        m->term[i] = (sched__term){p->end, p->end_hint};
+    }
+    return sched__max_of(f, m->term, m->num_overlap);
+}
+
+static bool sched__arena_init(sched__fuser *f, sched__arena *m, uint32_t num, uint32_t steps) {
+    m->index.leaves = 1;
+    while (m->index.leaves < steps) m->index.leaves *= 2;
+    m->item = sched__scratch(f, num, sizeof *m->item);
+    m->overlap = sched__scratch(f, num, sizeof *m->overlap);
+    m->term = sched__scratch(f, num, sizeof *m->term);
+    m->index.next_begin = sched__scratch(f, num, sizeof(uint32_t));
+    m->index.node = sched__scratch(f, 2 * (size_t)m->index.leaves, sizeof(uint32_t));
+    m->index.begin = sched__scratch(f, (size_t)steps + 1, sizeof(uint32_t));
+    return !f->failed;
+}
+
+static int sched__compare_size(const void *p, const void *q) {
+    const sched__life *a = p, *b = q;
+    if (a->hint != b->hint) return a->hint > b->hint ? -1 : 1;
+    return sched__compare_begin(p, q);
+}
+
+static int sched__compare_length(const void *p, const void *q) {
+    const sched__life *a = p, *b = q;
+    uint32_t x = a->end - a->begin, y = b->end - b->begin;
+    if (x != y) return x > y ? -1 : 1;
+    return sched__compare_size(p, q);
+}
+
+/* One after another in the given order, each at the lowest free place. */
+static bool sched__place_all(sched__fuser *f, sched__arena *m, const sched__life *life, uint32_t num) {
+    for (uint32_t i = 0; i < num; i++) {
+        ind_expr offset = sched__find_place(f, m, &life[i]), end = ind_expr_add(offset, life[i].size);
+        if (!ind__ok(end)) return sched__fail(f);
+        m->item[i] = (sched__placed){life[i], offset, end, sched__hint(offset), sched__hint(end)};
+        m->num++;
+        if (!sched__enter(f, m, i)) return false;
+    }
+    for (uint32_t i = 0; i < num; i++) m->term[i] = (sched__term){m->item[i].end, m->item[i].end_hint};
+    m->bytes = sched__max_of(f, m->term, num);
+    return !f->failed;
+}
+
+/* What sizes a plan is tried at: the hints; ends of the ranges, all at the same one or every other at another; and
+   within them, where rounding up counts for most and in between. */
+enum {
+    IND__SCHED_AT_HINT,
+    IND__SCHED_AT_LEAST,
+    IND__SCHED_AT_MOST,
+    IND__SCHED_EVEN_LEAST,
+    IND__SCHED_ODD_LEAST,
+    IND__SCHED_NUM_CORNERS,
+    IND__SCHED_NEAR_LEAST = IND__SCHED_NUM_CORNERS, /* and the next two sizes */
+    IND__SCHED_WITHIN = IND__SCHED_NEAR_LEAST + 3,  /* at one, two and three quarters of the range */
+    IND__SCHED_NUM_POINTS = IND__SCHED_WITHIN + 3
+};
+
+static bool sched__corner_value(const ind_symbol *s, void *user, int64_t *out) {
+    int corner = *(const int *)user;
+    int64_t step = s->multiple_of > 1 ? s->multiple_of : 1;
+    int64_t lo = s->lo > 0 ? (s->lo + step - 1) / step * step : s->lo;
+    int64_t hi = s->hi < IND__SCHED_OPEN_END ? s->hi : IND__SCHED_OPEN_END > s->lo ? IND__SCHED_OPEN_END : s->lo;
+    int64_t steps = hi / step - lo / step;
+    bool least =
+        corner == IND__SCHED_AT_LEAST || corner == (s->slot & 1 ? IND__SCHED_ODD_LEAST : IND__SCHED_EVEN_LEAST);
+    if (least)
+        steps = 0;
+    else if (corner >= IND__SCHED_WITHIN)
+        steps = steps * (corner - IND__SCHED_WITHIN + 1) / 4;
+    else if (corner >= IND__SCHED_NEAR_LEAST && corner - IND__SCHED_NEAR_LEAST + 1 < steps)
+        steps = corner - IND__SCHED_NEAR_LEAST + 1;
+    *out = corner == IND__SCHED_AT_HINT ? s->hint : lo + steps * step;
+    return true;
+}
+
+/* Are so many bytes more than op by op takes, with the sizes at this point? Sums that overflow say nothing. */
+static bool sched__above(const ind_schedule *s, ind_expr bytes, int point) {
+    int64_t n, most;
+    return !ind_expr_eval(bytes, sched__corner_value, &point, &n) &&
+           !ind_expr_eval(s->op_by_op_bytes, sched__corner_value, &point, &most) && n > most;
+}
+
+/* At how many points they are. */
+static uint32_t sched__num_above(const ind_schedule *s, ind_expr bytes) {
+    uint32_t n = 0;
+    if (ind__known_le_max(bytes, s->op_by_op_bytes)) return 0;
+    for (int point = 0; point < IND__SCHED_NUM_POINTS; point++) n += sched__above(s, bytes, point);
+    return n;
+}
+
+/* Is an arena of so many bytes better than the one at hand? If they are equal at the hints, one that is proven for all
+   sizes to take no more than op by op is. */
+static bool sched__better_arena(const ind_schedule *s, ind_expr arena) {
+    if (!ind__ok(s->arena_bytes)) return true;
+    uint32_t above = sched__num_above(s, arena), had = sched__num_above(s, s->arena_bytes);
+    if (above != had) return above < had;
+    int64_t bytes = ind_hint(arena), least = ind_hint(s->arena_bytes);
+    if (bytes != least || ind_expr_same(arena, s->arena_bytes)) return bytes < least;
+    return !ind__known_le_max(s->arena_bytes, s->op_by_op_bytes) && ind__known_le_max(arena, s->op_by_op_bytes);
+}
+
+static bool sched__try_order(sched__fuser *f, sched__life *life, uint32_t num,
+                             int (*order)(const void *, const void *)) {
+    ind_schedule *s = f->schedule;
+    sched__arena m = {0};
+    sched__sort(life, num, sizeof *life, order);
+    bool ok = sched__arena_init(f, &m, num, s->num_kernels) && sched__place_all(f, &m, life, num);
+    ind__free(f->context, m.index.entry);
+    if (!ok || !sched__better_arena(s, m.bytes)) return ok;
+    s->arena_bytes = m.bytes;
+    for (uint32_t i = 0; i < num; i++) s->offset[m.item[i].life.buffer] = m.item[i].offset;
+    return true;
+}
+
+/* The best, at the hints, of three orders: large ones first leaves small gaps; what lives long first lets all that
+   comes and goes share the rest, also where sizes cannot be compared; first come first served is what an allocator
+   would do. */
+static bool sched__place_best(sched__fuser *f, sched__life *life, uint32_t num) {
+    return sched__try_order(f, life, num, sched__compare_size) &&
+           sched__try_order(f, life, num, sched__compare_length) &&
+           sched__try_order(f, life, num, sched__compare_begin);
+}
+
+static bool sched__plan_memory(sched__fuser *f) {
+    ind_schedule *s = f->schedule;
+    uint32_t buffers = f->program->num_buffers, n = 0;
+    sched__life *life = sched__scratch(f, buffers, sizeof *life), *root = sched__scratch(f, buffers, sizeof *root);
+    s->offset = sched__keep(f, NULL, buffers, sizeof *s->offset);
+    s->storage = sched__keep(f, NULL, buffers, sizeof *s->storage);
+    s->takes_over = sched__keep(f, NULL, buffers, sizeof *s->takes_over);
+    if (f->failed || !sched__find_lives(f, life) || !sched__find_gifts(f, life)) return false;
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        sched__join_versions(f, k, life);
+        if (!f->policy.disable_inplace && !sched__take_over(f, k, life)) return false;
+    }
+    for (uint32_t b = 1; b < buffers; b++) {
+        if (ind__ok(life[b].size) && s->storage[b] == b) root[n++] = life[b];
+    }
+    s->peak_bytes = sched__peak(f, root, n, s->num_kernels);
+    if (f->failed || !sched__place_best(f, root, n)) return false;
+    for (uint32_t b = 1; b < buffers; b++) {
+        if (ind__ok(life[b].size)) s->offset[b] = s->offset[s->storage[b]];
+    }
+    return true;
+}

@@ -1,0 +1,277 @@
+/* =================================================================================================== >>print */
+
+const char *ind__fusion_reason_text(ind_fusion_reason r) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof text / sizeof *text ? text[r] : "?";
+}
+
+const char *ind__kernel_kind_text(ind_kernel_kind k) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        IND_KERNEL_KINDS(X)
+#undef X
+    };
+    return (size_t)k < sizeof text / sizeof *text ? text[k] : "?";
+}
+
+const char *ind__fusion_reason_name(ind_fusion_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_FUSION_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+const char *ind__combo_reason_text(ind_combo_reason r) {
+    static const char *const text[] = {
+#define X(name, text) text,
+        IND_COMBO_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof text / sizeof *text ? text[r] : "?";
+}
+
+const char *ind__combo_reason_name(ind_combo_reason r) {
+    static const char *const name[] = {
+#define X(name, text) #name,
+        IND_COMBO_REASONS(X)
+#undef X
+    };
+    return (size_t)r < sizeof name / sizeof *name ? name[r] : "?";
+}
+
+bool ind__fusion_reason_fused(ind_fusion_reason r) {
+    return sched__fused(r);
+}
+
+bool ind__edge_vertical(const ind_schedule *s, const ind_edge *e) {
+    const ind__buffer *b = &s->program->buffer[e->buffer];
+    return b->kind == IND__BUFFER_COMPUTED && b->loop == e->from;
+}
+
+typedef struct sched__printer {
+    ind__text *t;
+    const ind_schedule *s;
+    ind__node_name_fn origin_name;
+    void *user;
+    ind__node_name_fn result_name;
+} sched__printer;
+
+static const char *sched__origin(const sched__printer *p, uint32_t node) {
+    const char *name = p->origin_name ? p->origin_name(node, p->user) : NULL;
+    return name ? name : "?";
+}
+
+static void sched__print_origins(const sched__printer *p, const uint32_t *origin, uint32_t num, const char *between) {
+    for (uint32_t i = 0; i < num; i++) ind__textf(p->t, "%s%s", i ? between : "", sched__origin(p, origin[i]));
+}
+
+static void sched__print_loop_name(const sched__printer *p, uint32_t l) {
+    const ind__loop *loop = &p->s->program->loop[l];
+    if (loop->num_origins)
+        sched__print_origins(p, loop->origin, loop->num_origins, "+");
+    else
+        ind__textf(p->t, "%s", p->s->program->buffer[loop->output[0]].name);
+}
+
+void ind__schedule_print_loop(ind__text *t, const ind_schedule *s, uint32_t loop, ind__node_name_fn name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = name, .user = user};
+    sched__print_loop_name(&p, loop);
+}
+
+static void sched__print_domain(const sched__printer *p, const ind_body *body) {
+    ind__textf(p->t, "[");
+    for (int v = 0; v < body->rank + body->rrank; v++) {
+        ind__textf(p->t, "%s", v == body->rank ? (v ? " | " : "| ") : v ? ", " : "");
+        ind__text_expr(p->t, sched__extent(body->var[v]));
+    }
+    ind__textf(p->t, "]");
+}
+
+static void sched__print_formula(const sched__printer *p, const char *before, ind_expr e) {
+    ind__textf(p->t, "%s", before);
+    p->t->failed |= !ind__ok(e);
+    ind__text_expr(p->t, e);
+}
+
+/* The `length` characters that say which tensor of the graph the buffer holds, or a part of: what the last op of its
+   loop makes, of an opaque call the result itself; of a size that comes from data the size. NULL: it has the tensor's
+   own name, or none is known. */
+static const char *sched__tensor_of(const sched__printer *p, uint32_t buffer, int *length) {
+    const ind__lowered *program = p->s->program;
+    const ind__buffer *b = &program->buffer[buffer];
+    const char *name = NULL;
+    for (uint32_t u = 0; u < program->num_unbacked; u++)
+        if (program->unbacked[u].buffer == buffer) name = ind_expr_symbol(program->unbacked[u].symbol)->name;
+    const ind__loop *loop = b->kind == IND__BUFFER_COMPUTED ? &program->loop[b->loop] : NULL;
+    if (!name && loop && p->result_name && loop->num_origins) {
+        uint32_t last = 0, skip = 0;
+        for (uint32_t i = 0; i < loop->num_origins; i++) last = loop->origin[i] > last ? loop->origin[i] : last;
+        name = p->result_name(last, p->user);
+        while (loop->body->call && skip < loop->num_outputs && loop->output[skip] != buffer) skip++;
+        for (; name && loop->body->call && skip; skip--) name = strstr(name, ", ") ? strstr(name, ", ") + 2 : NULL;
+        if (loop->body->call && loop->body->call->workspace == buffer) name = "workspace";
+    }
+    *length = !name ? 0 : (int)(loop && loop->body->call ? strcspn(name, ",") : strlen(name));
+    const size_t own = strlen(b->name);
+    for (const char *at = name; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+        if (strcspn(at, ",") == own && !memcmp(at, b->name, own)) return NULL;
+    return *length ? name : NULL;
+}
+
+static void sched__print_buffer(const sched__printer *p, uint32_t buffer) {
+    int length;
+    const char *tensor = sched__tensor_of(p, buffer, &length);
+    ind__textf(p->t, "%s", p->s->program->buffer[buffer].name);
+    if (tensor) ind__textf(p->t, " (%.*s)", length, tensor);
+}
+
+void ind__schedule_print_tensor(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user) {
+    sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
+    int length;
+    const char *tensor = sched__tensor_of(&p, buffer, &length);
+    if (tensor) ind__text_raw(t, tensor, (size_t)length);
+}
+
+void ind__schedule_print_buffer(ind__text *t, const ind_schedule *s, uint32_t buffer, ind__node_name_fn result_name,
+                                void *user) {
+    sched__printer p = {.t = t, .s = s, .user = user, .result_name = result_name};
+    sched__print_buffer(&p, buffer);
+}
+
+static void sched__print_edge(const sched__printer *p, const ind_edge *e) {
+    bool fused = sched__fused(e->reason), vertical = ind__edge_vertical(p->s, e);
+    ind__textf(p->t, "  ");
+    sched__print_loop_name(p, e->from);
+    ind__textf(p->t, vertical ? " -> " : " and ");
+    sched__print_loop_name(p, e->to);
+    ind__textf(p->t, "  through ");
+    sched__print_buffer(p, e->buffer);
+    ind__textf(p->t, "  %s%s", fused ? "" : "not fused: ", ind__fusion_reason_text(e->reason));
+    sched__print_formula(p, fused ? ", saves " : ", costs ", e->bytes);
+    ind__textf(p->t, fused ? " bytes and a launch\n" : " bytes\n");
+}
+
+/* Edges by the kernel in which they end; 1 + the first edge of each loop in `first`, linked by `next`. */
+static bool sched__link_edges(const ind_schedule *s, uint32_t **first, uint32_t **next) {
+    *first = ind__alloc(s->context, ((size_t)s->program->num_loops + s->num_edges + 1) * sizeof **first);
+    if (!*first) return false;
+    *next = *first + s->program->num_loops;
+    for (uint32_t e = s->num_edges; e-- > 0;) (*next)[e] = (*first)[s->edge[e].to], (*first)[s->edge[e].to] = e + 1;
+    return true;
+}
+
+/* "; reads 2048*B bytes of x, buf4 (h)" */
+static void sched__print_moved(const sched__printer *p, const char *how, const uint32_t *buffer, uint32_t num,
+                               ind_expr bytes) {
+    ind__textf(p->t, "; %s", how);
+    sched__print_formula(p, " ", bytes);
+    ind__textf(p->t, " bytes");
+    for (uint32_t i = 0; i < num; i++) {
+        ind__textf(p->t, i ? ", " : " of ");
+        sched__print_buffer(p, buffer[i]);
+    }
+}
+
+static void sched__print_kernel(const sched__printer *p, uint32_t number) {
+    const ind_kernel *k = &p->s->kernel[number];
+    ind__textf(p->t, "kernel %u  %s  %s ", number, k->name, ind__kernel_kind_text(k->kind));
+    sched__print_domain(p, k->body);
+    ind__textf(p->t, "\n  makes ");
+    ind__print_made(p->t, k->origin, k->num_origins, p->origin_name, p->result_name, p->user);
+    sched__print_moved(p, "reads", k->arg, k->num_reads, k->bytes_read);
+    sched__print_moved(p, "writes", k->arg + k->num_reads, k->num_args - k->num_reads, k->bytes_written);
+    sched__print_formula(p, "; flops ", k->flops);
+    const char *before = "";
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        const char *note = p->s->program->loop[k->loop[i]].note;
+        if (!note || !strcmp(note, before)) continue;
+        ind__textf(p->t, "  # %s", note);
+        before = note;
+    }
+    ind__textf(p->t, "\n");
+    if (p->s->launch[number] != number) ind__textf(p->t, "  in one launch with kernel %u\n", p->s->launch[number]);
+    if (p->s->combo[number] >= IND_COMBO_FULL)
+        ind__textf(p->t, "  a launch of its own: %s\n", ind__combo_reason_text(p->s->combo[number]));
+}
+
+/* What was not changed in place, and because of whom. */
+static void sched__print_kept(const sched__printer *p) {
+    for (uint32_t i = 0; i < p->s->program->num_kept; i++) {
+        const ind__kept *x = &p->s->program->kept[i];
+        const char *op = p->origin_name ? p->origin_name(x->op, p->user) : NULL;
+        const char *reader = x->reader != UINT32_MAX && p->origin_name ? p->origin_name(x->reader, p->user) : NULL;
+        ind__textf(p->t, "%s of %s not in place: %s%s\n", op ? op : "?", p->s->program->buffer[x->buffer].name,
+                   reader ? reader : "its old contents are handed out",
+                   !reader              ? ""
+                   : x->op == x->reader ? " itself reads it elsewhere"
+                                        : " reads its old contents later");
+    }
+}
+
+static void sched__print_buffers(const sched__printer *p) {
+    for (uint32_t b = 1; b < p->s->program->num_buffers; b++) {
+        const ind__buffer *buffer = &p->s->program->buffer[b];
+        uint32_t gift = sched__in_gift(p->s, b);
+        if (!ind__ok(p->s->offset[b]) && !gift) continue;
+        sched__print_buffer(p, b);
+        if (gift)
+            ind__textf(p->t, "  %s donated %s", p->s->takes_over[b] ? "may be" : "in",
+                       p->s->program->buffer[gift].name);
+        else
+            sched__print_formula(p, "  at ", p->s->offset[b]);
+        sched__print_formula(p, "  bytes ", ind__buffer_bytes(buffer));
+        if (!gift && p->s->storage[b] != b)
+            ind__textf(p->t, "  in place of %s", p->s->program->buffer[p->s->storage[b]].name);
+        ind__textf(p->t, "\n");
+    }
+}
+
+/* Several loops of a kernel that read the same buffer, not fused for the same reason, make one line: is this one said?
+ */
+static bool sched__edge_said(const sched__printer *p, const ind_kernel *k, uint32_t loop, const ind_edge *e,
+                             const uint32_t *first, const uint32_t *next) {
+    for (uint32_t i = 0; i < loop && !sched__fused(e->reason); i++) {
+        for (uint32_t d = first[k->loop[i]]; d; d = next[d - 1]) {
+            const ind_edge *other = &p->s->edge[d - 1];
+            if (other->buffer == e->buffer && other->reason == e->reason && other->from == e->from) return true;
+        }
+    }
+    return false;
+}
+
+static void sched__print_edges(const sched__printer *p, const ind_kernel *k, const uint32_t *first,
+                               const uint32_t *next) {
+    for (uint32_t i = 0; i < k->num_loops; i++) {
+        for (uint32_t e = first[k->loop[i]]; e; e = next[e - 1]) {
+            if (!sched__edge_said(p, k, i, &p->s->edge[e - 1], first, next)) sched__print_edge(p, &p->s->edge[e - 1]);
+        }
+    }
+}
+
+void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn origin_name,
+                         ind__node_name_fn result_name, void *user) {
+    sched__printer p = {.t = t, .s = s, .origin_name = origin_name, .user = user, .result_name = result_name};
+    uint32_t *first, *next;
+    if (!sched__link_edges(s, &first, &next)) {
+        t->failed = true;
+        return;
+    }
+    for (uint32_t k = 0; k < s->num_kernels; k++) {
+        sched__print_kernel(&p, k);
+        sched__print_edges(&p, &s->kernel[k], first, next);
+    }
+    sched__print_kept(&p);
+    sched__print_buffers(&p);
+    sched__print_formula(&p, "arena ", s->arena_bytes);
+    sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
+    sched__print_formula(&p, "; op by op ", s->op_by_op_bytes);
+    ind__textf(t, "\n");
+    ind__free(s->context, first);
+}

@@ -1,0 +1,587 @@
+/* ================================================================================================== >>verify */
+
+typedef struct sched__numbers {
+    int64_t begin[IND__SCHED_NUM_CORNERS], end[IND__SCHED_NUM_CORNERS];
+} sched__numbers;
+
+typedef struct sched__check {
+    const ind_schedule *s;
+    uint32_t *step;                 /* by loop: 1 + kernel */
+    uint32_t *made;                 /* by buffer: 1 + kernel that stores it */
+    uint32_t *last;                 /* by kernel: the last one of its launch */
+    sched__life *life;              /* by buffer: in the arena; size invalid: not there. From the first kernel of the
+                                       launch that makes it to the last one of the launch that uses it last */
+    sched__numbers *number;         /* by buffer: bytes in the arena */
+    uint32_t kernel, buffer, other; /* where it went wrong */
+} sched__check;
+
+/* Each loop runs in exactly one kernel. */
+static bool sched__check_loops(sched__check *v) {
+    for (uint32_t k = 0; k < v->s->num_kernels; k++) {
+        v->kernel = k;
+        for (uint32_t i = 0; i < v->s->kernel[k].num_loops; i++) {
+            uint32_t l = v->s->kernel[k].loop[i];
+            if (l >= v->s->program->num_loops || v->step[l]) return false;
+            v->step[l] = k + 1;
+        }
+    }
+    for (uint32_t l = 0; l < v->s->program->num_loops; l++) {
+        if (!v->step[l]) return false;
+    }
+    return true;
+}
+
+/* A launch is a run of kernels, and what has several parts has no opaque call. */
+static bool sched__check_launches(sched__check *v) {
+    const ind_schedule *s = v->s;
+    uint32_t launches = 0;
+    for (uint32_t k = v->kernel = 0; k < s->num_kernels; v->kernel = ++k) {
+        bool first = s->launch[k] == k, more = k + 1 < s->num_kernels && s->launch[k + 1] == s->launch[k];
+        launches += first;
+        if (!first && (!k || s->launch[k] != s->launch[k - 1])) return false;
+        if ((!first || more) && s->kernel[k].kind == IND_KERNEL_EXTERN) return false;
+    }
+    for (uint32_t k = s->num_kernels; k-- > 0;)
+        v->last[k] = k + 1 < s->num_kernels && s->launch[k + 1] == s->launch[k] ? v->last[k + 1] : k;
+    return launches == s->num_launches;
+}
+
+static bool sched__check_bodies(sched__check *v) {
+    for (uint32_t k = 0; k < v->s->num_kernels; k++) {
+        v->kernel = k;
+        if (ind__body_verify(v->s->kernel[k].body)) return false;
+    }
+    return true;
+}
+
+static bool sched__has_arg(const ind_kernel *k, uint32_t buffer, bool written) {
+    for (uint32_t i = written ? k->num_reads : 0; i < (written ? k->num_args : k->num_reads); i++) {
+        if (k->arg[i] == buffer) return true;
+    }
+    return false;
+}
+
+static bool sched__check_args(sched__check *v) {
+    for (uint32_t k = 0; k < v->s->num_kernels; k++) {
+        const ind_kernel *kernel = &v->s->kernel[k];
+        v->kernel = k;
+        for (uint32_t i = 1; i < kernel->body->num_inst; i++) {
+            const ind__inst *in = &kernel->body->inst[i];
+            v->buffer = in->source;
+            if (sched__is_access(in) && !sched__has_arg(kernel, in->source, in->op == IND_LOOP_STORE)) return false;
+        }
+        const ind__lowered *p = v->s->program;
+        uint64_t sizes = ind__body_unbacked(p, kernel->body);
+        for (uint32_t u = 0; u < p->num_unbacked; u++) {
+            uint32_t count = v->buffer = p->unbacked[u].buffer;
+            if ((sizes >> u & 1) && (!sched__has_arg(kernel, count, false) || sched__has_arg(kernel, count, true)))
+                return false;
+        }
+        if (kernel->num_reads == kernel->num_args) return false;
+    }
+    return true;
+}
+
+static uint32_t sched__only_load(const ind_body *body, uint32_t buffer) {
+    uint32_t at = 0;
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        if (body->inst[i].op != IND_LOOP_LOAD || body->inst[i].source != buffer) continue;
+        if (at && !ind_expr_same(body->index[body->inst[at].index], body->index[body->inst[i].index])) return 0;
+        at = i;
+    }
+    return at;
+}
+
+/* Is the value that the kernel stores what memory holds then? */
+static bool sched__stores_plainly(const ind_kernel *k, uint32_t buffer) {
+    const ind__inst *store = &k->body->inst[sched__only_store(k->body, buffer)];
+    return store->op == IND_LOOP_STORE && !store->arg[1] && !store->reduction && !store->flags;
+}
+
+/* Does the value of the load feed a matrix product? */
+static bool sched__is_operand(const ind_body *body, uint32_t load) {
+    uint8_t *flag = ind__alloc(body->context, body->num_inst);
+    bool operand = !flag || (sched__mark_operands(body, flag), flag[load]);
+    ind__free(body->context, flag);
+    return operand;
+}
+
+/* May a kernel with rows read of the buffer the element that it then changes there? One per point of its rows, or one
+   per row that is read whatever the point. */
+static bool sched__changes_rows_own(const ind_kernel *k, uint32_t old, ind_expr index) {
+    const ind_body *b = k->body;
+    int along = 0;
+    for (int v = b->rank; v < b->rank + b->rrank; v++) along += ind__expr_depends(index, b->var[v]);
+    bool masked = false;
+    for (uint32_t i = 1; i < b->num_inst; i++)
+        masked = masked || (b->inst[i].op == IND_LOOP_LOAD && b->inst[i].source == old && b->inst[i].arg[0]);
+    return along == b->rrank || (!along && !masked);
+}
+
+/* Does the kernel that changes the buffer read of it nothing but the elements that the same points store, and before
+   they do? */
+static bool sched__reads_own(const ind_kernel *k, uint32_t old, uint32_t version) {
+    if (!sched__has_arg(k, old, false)) return true;
+    uint32_t load = sched__only_load(k->body, old), store = sched__only_store(k->body, version);
+    if (k->kind == IND_KERNEL_EXTERN) return load && store;
+    if (!load || !store || load > store || k->kind == IND_KERNEL_SORT) return false;
+    ind_expr index = k->body->index[k->body->inst[store].index];
+    if (k->kind == IND_KERNEL_MATMUL && sched__is_operand(k->body, load)) return false;
+    bool rows = k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
+    return ind_expr_same(k->body->index[k->body->inst[load].index], index) &&
+           (!rows || sched__changes_rows_own(k, old, index));
+}
+
+/* May the kernel that makes the version hold others that read the old one? */
+static bool sched__changes_in_step(const sched__check *v, uint32_t version) {
+    const ind_kernel *k = &v->s->kernel[v->kernel];
+    return k->kind != IND_KERNEL_EXTERN && sched__stores_plainly(k, version) &&
+           sched__reads_own(k, v->s->program->buffer[version].mutates, version);
+}
+
+/* From the loops as they were before any fusion: who reads a buffer runs in or after the kernel of the loop that writes
+   it, and in no kernel after the one that changes it in place; in that one only if all that it reads of the buffer is
+   what the same point stores. */
+static bool sched__check_order(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        const ind_body *body = p->loop[l].body;
+        v->kernel = v->step[l] - 1;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            const ind__buffer *read = &p->buffer[body->inst[i].source];
+            if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            v->buffer = body->inst[i].source, v->other = read->mutated_by;
+            bool made_here = read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] == v->step[l];
+            if (!made_here && !sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false))
+                continue; /* nothing uses it */
+            if (read->kind == IND__BUFFER_COMPUTED && v->step[read->loop] > v->step[l]) return false;
+            uint32_t changes = read->mutated_by ? p->buffer[read->mutated_by].loop : l;
+            if (changes != l && v->step[changes] < v->step[l]) return false;
+            if (changes != l && v->step[changes] == v->step[l] && !sched__changes_in_step(v, read->mutated_by))
+                return false;
+            bool forwarded = read->mutates && v->step[read->loop] == v->step[l];
+            if (forwarded && !sched__stores_plainly(&v->s->kernel[v->kernel], body->inst[i].source)) return false;
+        }
+        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++) {
+            uint32_t old = p->buffer[p->loop[l].output[o]].mutates;
+            v->buffer = p->loop[l].output[o], v->other = old;
+            if (p->buffer[old].kind == IND__BUFFER_COMPUTED && old && v->step[p->buffer[old].loop] >= v->step[l])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Are the loops in one launch, but not in one kernel? */
+static bool sched__side_by_side(const sched__check *v, uint32_t a, uint32_t b) {
+    return v->step[a] != v->step[b] && v->s->launch[v->step[a] - 1] == v->s->launch[v->step[b] - 1];
+}
+
+/* Does no other part of the launch write an older version, but where they store parts of a concatenation? Versions
+   follow one another in the order of kernels, so that those of a launch are neighbours. */
+static bool sched__check_older(sched__check *v, uint32_t version) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t old = p->buffer[version].mutates; old; old = p->buffer[old].mutates) {
+        const ind__buffer *b = &p->buffer[v->buffer = old];
+        if (b->kind != IND__BUFFER_COMPUTED || !sched__side_by_side(v, b->loop, p->buffer[version].loop)) break;
+        if (!sched__parts_apart(p, old, version)) return false;
+    }
+    return true;
+}
+
+/* From the loops as they were before any fusion: the parts of a launch run in any order, so none reads or changes what
+   another one writes, but for the parts of one concatenation. With the order of the launches, no path leads from one
+   part to another either. */
+static bool sched__check_parts(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t l = 0; l < p->num_loops; l++) {
+        const ind_body *body = p->loop[l].body;
+        v->kernel = v->step[l] - 1;
+        for (uint32_t i = 1; i < body->num_inst; i++) {
+            const ind__buffer *read = &p->buffer[v->buffer = body->inst[i].source];
+            if (body->inst[i].op != IND_LOOP_LOAD) continue;
+            if (!sched__has_arg(&v->s->kernel[v->kernel], v->buffer, false)) continue; /* nothing uses it */
+            if (read->kind == IND__BUFFER_COMPUTED && sched__side_by_side(v, read->loop, l)) return false;
+            if (read->mutated_by && sched__side_by_side(v, p->buffer[read->mutated_by].loop, l)) return false;
+        }
+        for (uint32_t o = 0; o < p->loop[l].num_outputs; o++)
+            if (!sched__check_older(v, p->loop[l].output[o])) return false;
+        /* a loop over no elements at all has lost its sizes by then */
+        uint64_t sizes = ind__body_unbacked(p, v->s->kernel[v->kernel].body);
+        if (sizes && v->last[v->kernel] != v->s->launch[v->kernel]) return false;
+    }
+    return true;
+}
+
+/* Also finds the lifetimes that the next rules need. */
+static bool sched__check_reads_follow_writes(sched__check *v) {
+    for (uint32_t k = 0; k < v->s->num_kernels; k++) {
+        const ind_kernel *kernel = &v->s->kernel[k];
+        v->kernel = k;
+        for (uint32_t i = 0; i < kernel->num_args; i++) {
+            uint32_t b = v->buffer = kernel->arg[i];
+            const ind__buffer *buffer = &v->s->program->buffer[b];
+            bool write = i >= kernel->num_reads;
+            if (write ? v->made[b] || buffer->kind != IND__BUFFER_COMPUTED : 0) return false;
+            if (!write && buffer->kind == IND__BUFFER_COMPUTED && !v->made[b]) return false;
+            if (!write && v->made[buffer->mutated_by]) return false;
+            if (write) v->made[b] = k + 1, v->life[b].begin = v->s->launch[k];
+            v->life[b].end = v->last[k];
+        }
+    }
+    return true;
+}
+
+/* The donated input in whose memory the buffer lies, or may be bound to lie; 0: none. */
+static uint32_t sched__in_gift(const ind_schedule *s, uint32_t b) {
+    if (s->takes_over[b]) return s->takes_over[b];
+    return b != s->storage[b] && s->program->buffer[s->storage[b]].donated ? s->storage[b] : 0;
+}
+
+/* Also ends the lifetimes of old versions. */
+static bool sched__check_versions(sched__check *v) {
+    for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
+        const ind__buffer *buffer = &v->s->program->buffer[b], *old = &v->s->program->buffer[buffer->mutates];
+        if (!buffer->mutates || !v->made[b]) continue;
+        uint32_t k = v->kernel = v->made[b] - 1, home = ind__buffer_home(v->s->program, b);
+        if (old->mutated_by != b || !sched__reads_own(&v->s->kernel[k], buffer->mutates, b)) return false;
+        if (old->kind == IND__BUFFER_COMPUTED && (!v->made[buffer->mutates] || v->made[buffer->mutates] > k))
+            return false;
+        bool free = ind__ok(v->s->offset[b]) || sched__in_gift(v->s, b) == v->s->storage[b];
+        if (v->s->storage[b] != (free ? v->s->storage[buffer->mutates] : home)) return false;
+        v->life[buffer->mutates].end = v->last[k];
+    }
+    return true;
+}
+
+static bool sched__check_outputs(sched__check *v) {
+    for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
+        const ind__buffer *buffer = &v->s->program->buffer[b];
+        const ind__buffer *home = &v->s->program->buffer[ind__buffer_home(v->s->program, b)];
+        bool arena = v->made[b] && home->kind == IND__BUFFER_COMPUTED && !home->output && !sched__in_gift(v->s, b);
+        if (buffer->kind == IND__BUFFER_COMPUTED && buffer->output && !v->made[b]) return false;
+        if (arena != ind__ok(v->s->offset[b])) return false;
+        if (!arena) continue;
+        v->life[b].buffer = b;
+        v->life[b].size = ind__align_up(ind__buffer_most_bytes(v->s->program, buffer), IND__ALIGNMENT);
+    }
+    return true;
+}
+
+/* end <= begin, also where only the facts in force prove it: maxima that they decided were left out of offsets. */
+static bool sched__follows(ind_expr end, ind_expr begin) {
+    return ind_known_true(ind_expr_le(end, begin));
+}
+
+/* Does the buffer end within the arena? So it does where another begins that ends there, as no buffer has fewer than 0
+   bytes; `chain`: of how many such. */
+static bool sched__ends_inside(const sched__check *v, uint32_t b, int chain) {
+    ind_expr end = ind_expr_add(v->s->offset[b], v->life[b].size);
+    if (ind__known_le_max(end, v->s->arena_bytes) || sched__follows(end, v->s->arena_bytes)) return true;
+    for (uint32_t next = 1; chain && next < v->s->program->num_buffers; next++)
+        if (next != b && ind__ok(v->s->offset[next]) && ind_expr_same(v->s->offset[next], end) &&
+            sched__ends_inside(v, next, chain - 1))
+            return true;
+    return false;
+}
+
+static bool sched__check_offsets(sched__check *v) {
+    for (uint32_t b = v->buffer = 1; b < v->s->program->num_buffers; v->buffer = ++b) {
+        if (!ind__ok(v->s->offset[b])) continue;
+        if (!ind_known_multiple(v->s->offset[b], IND__ALIGNMENT)) return false;
+        if (!sched__ends_inside(v, b, 3)) return false;
+    }
+    return true;
+}
+
+/* Where the buffer begins and ends in the arena with the sizes at each corner. What overflows at the largest sizes says
+   nothing: it has no bytes. */
+static void sched__find_numbers(sched__check *v, uint32_t buffer) {
+    for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++) {
+        int64_t at, bytes;
+        bool known = !ind_expr_eval(v->s->offset[buffer], sched__corner_value, &corner, &at) &&
+                     !ind_expr_eval(v->life[buffer].size, sched__corner_value, &corner, &bytes);
+        v->number[buffer].begin[corner] = known ? at : 0;
+        v->number[buffer].end[corner] = known ? at + bytes : 0;
+    }
+}
+
+/* Counted with numbers, independently of the proofs. */
+static bool sched__check_numbers(const sched__check *v, uint32_t a, uint32_t b) {
+    const sched__numbers *x = &v->number[a], *y = &v->number[b];
+    for (int corner = 0; corner < IND__SCHED_NUM_CORNERS; corner++)
+        if (x->end[corner] > y->begin[corner] && y->end[corner] > x->begin[corner]) return false;
+    return true;
+}
+
+/* Does the kernel store other parts of a concatenation than that which b is, and nothing else, where b lies? */
+static bool sched__stores_apart(const sched__check *v, const ind_kernel *k, uint32_t b) {
+    bool stores = false;
+    for (uint32_t o = k->num_reads; o < k->num_args; o++) {
+        if (v->s->storage[k->arg[o]] != v->s->storage[b]) continue;
+        if (!sched__parts_apart(v->s->program, k->arg[o], b)) return false;
+        stores = true;
+    }
+    return stores;
+}
+
+/* Does b take over the place of a in the kernel that makes b: the only one of its launch that still uses a, but for
+   those that store other parts there? */
+static bool sched__check_taken_over(const sched__check *v, const sched__life *a, const sched__life *b) {
+    const uint32_t made = v->made[b->buffer] - 1, before = v->made[a->buffer] - 1;
+    if (before != made && v->s->launch[before] == v->s->launch[made])
+        return sched__parts_apart(v->s->program, a->buffer, b->buffer);
+    if (a->end != v->last[made] || b->begin != v->s->launch[made]) return false;
+    for (uint32_t k = v->s->launch[made]; k <= v->last[made]; k++)
+        if (k != made && sched__has_arg(&v->s->kernel[k], a->buffer, false) &&
+            !sched__stores_apart(v, &v->s->kernel[k], b->buffer))
+            return false;
+    return true;
+}
+
+/* Two buffers that are live in one kernel: apart in memory, or the one takes over the other's place in that kernel. */
+static bool sched__check_pair(sched__check *v, const sched__life *a, const sched__life *b) {
+    const ind_expr *offset = v->s->offset;
+    v->buffer = a->buffer, v->other = b->buffer;
+    if (v->s->storage[a->buffer] == v->s->storage[b->buffer])
+        return sched__check_taken_over(v, a, b) && ind_expr_same(offset[a->buffer], offset[b->buffer]) &&
+               ind_known_eq(a->size, b->size);
+    ind_expr a_end = ind_expr_add(offset[a->buffer], a->size), b_end = ind_expr_add(offset[b->buffer], b->size);
+    if (!ind_known_disjoint(offset[a->buffer], a->size, offset[b->buffer], b->size) &&
+        !sched__follows(a_end, offset[b->buffer]) && !sched__follows(b_end, offset[a->buffer]))
+        return false;
+    return sched__check_numbers(v, a->buffer, b->buffer);
+}
+
+static bool sched__check_memory(sched__check *v) {
+    uint32_t num = 0, live = 0;
+    for (uint32_t b = 1; b < v->s->program->num_buffers; b++) {
+        if (!ind__ok(v->life[b].size)) continue;
+        sched__find_numbers(v, b);
+        v->life[num++] = v->life[b];
+    }
+    sched__sort(v->life, num, sizeof *v->life, sched__compare_begin);
+    for (uint32_t i = 0; i < num; i++) { /* life[0..live) are those not over yet */
+        sched__life at = v->life[i];
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < live; k++) {
+            if (v->life[k].end < at.begin) continue;
+            if (!sched__check_pair(v, &v->life[k], &at)) return false;
+            v->life[kept++] = v->life[k];
+        }
+        v->life[kept++] = at;
+        live = kept;
+    }
+    return true;
+}
+
+/* May kernel k write `b` into the memory of the donated input, given what was there before? */
+static bool sched__check_gift(const sched__check *v, uint32_t k, uint32_t b, uint32_t gift) {
+    const ind__buffer *x = &v->s->program->buffer[gift], *y = &v->s->program->buffer[b];
+    const sched__life *there = &v->life[gift];
+    const uint32_t first = sched__launch_first(v->s, k);
+    ind_expr all = ind__buffer_most_bytes(v->s->program, x), bytes = ind__buffer_most_bytes(v->s->program, y);
+    if (!x->donated || x->mutated_by || !ind_known_le(bytes, all)) return false;
+    if (sched__is_size(v->s->program, b)) return false; /* read back after a run, when the input may be gone */
+    if ((v->s->takes_over[b] != 0) != (y->output != 0)) return false;
+    if (y->mutates || !v->made[gift] || there->end < first) return true; /* a version; or nothing is there */
+    ind_expr had = ind__buffer_most_bytes(v->s->program, &v->s->program->buffer[there->buffer ? there->buffer : gift]);
+    return there->end == v->last[k] && there->begin <= first && ind_known_eq(bytes, had) &&
+           !sched__used_beside(v->s, k, gift);
+}
+
+/* In the order of the kernels: life of a donated input becomes that of what lies there; it begins one later. made: it
+   is read, or something lay there. */
+static bool sched__check_gifts(sched__check *v) {
+    const ind__lowered *p = v->s->program;
+    for (uint32_t k = 0; k < v->s->num_kernels; k++)
+        for (uint32_t i = 0; i < v->s->kernel[k].num_reads; i++)
+            if (p->buffer[v->s->kernel[k].arg[i]].donated) v->made[v->s->kernel[k].arg[i]] = 1;
+    for (uint32_t k = v->kernel = 0; k < v->s->num_kernels; v->kernel = ++k) {
+        const ind_kernel *kernel = &v->s->kernel[k];
+        for (uint32_t i = kernel->num_reads; i < kernel->num_args; i++) {
+            uint32_t b = v->buffer = kernel->arg[i], gift = v->other = sched__in_gift(v->s, b);
+            if (!gift) continue;
+            if (!sched__check_gift(v, k, b, gift)) return false;
+            v->made[gift] = 1;
+            v->life[gift].buffer = b;
+            v->life[gift].begin = sched__launch_first(v->s, k) + 1;
+            v->life[gift].end = v->s->takes_over[b] ? IND__SCHED_NONE : v->life[b].end;
+        }
+    }
+    return true;
+}
+
+/* Is something stored for each of the elements that are reduced? A tile that several blocks compute must not be. */
+static bool sched__stores_along_depth(const ind_body *body) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        for (int v = body->rank; body->inst[i].op == IND_LOOP_STORE && v < body->rank + body->rrank; v++)
+            if (ind__expr_depends(body->index[body->inst[i].index], body->var[v])) return true;
+    }
+    return false;
+}
+
+static bool sched__check_matmul(sched__check *v) {
+    for (uint32_t k = 0; k < v->s->num_kernels; k++) {
+        const ind_kernel *kernel = &v->s->kernel[k];
+        uint32_t all = (1u << kernel->body->rank) - 1, mask = kernel->matmul.batch_mask;
+        v->kernel = k;
+        if (kernel->kind != IND_KERNEL_MATMUL) continue;
+        if (kernel->body->inst[kernel->matmul.dot].op != IND_LOOP_REDUCE) return false;
+        if (kernel->matmul.m >= 0) mask |= 1u << kernel->matmul.m;
+        if (kernel->matmul.n >= 0) mask |= 1u << kernel->matmul.n;
+        if (mask != all || sched__stores_along_depth(kernel->body)) return false;
+    }
+    return true;
+}
+
+/* What the index symbols in e that stand for data come from: as `from` says for the values they were made of. */
+static uint32_t sched__index_from(const ind_body *body, const uint32_t *from, uint32_t before, ind_expr e) {
+    uint32_t most = 0;
+    if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) return 0;
+    for (uint32_t i = 1; i < before; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool used = in->op == IND_LOOP_INDIRECT && ind__expr_depends(e, body->index[in->index + 1]);
+        if (used && from[i] > most) most = from[i];
+    }
+    return most;
+}
+
+/* Nothing per element, and no further reduction or scan, may need what is reduced of the scan's results. */
+static bool sched__scan_is_last(const ind_body *body, uint32_t *mask, uint32_t *from) {
+    uint32_t outer = (1u << body->rank) - 1;
+    ind__body_var_masks(body, mask);
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i];
+        bool reduces = in->op == IND_LOOP_REDUCE, scans = in->op == IND_LOOP_SCAN;
+        for (int k = 0; k < IND__MAX_ARGS; k++)
+            if (in->arg[k] && from[in->arg[k]] > from[i]) from[i] = from[in->arg[k]];
+        for (uint32_t k = 0; sched__has_index(in) && k < in->num_index; k++) {
+            uint32_t index = sched__index_from(body, from, i, body->index[in->index + k]);
+            if (index > from[i]) from[i] = index;
+        }
+        if (from[i] == IND__SCHED_BEHIND && (reduces || scans || (mask[i] & ~outer))) return false;
+        if (scans) from[i] = IND__SCHED_SCANNED;
+        if (reduces && from[i]) from[i] = IND__SCHED_BEHIND;
+    }
+    return true;
+}
+
+/* Is a result of the sort stored along the row at one stride, where it can be sorted? */
+static bool sched__keeps_sorted(const ind_body *body, uint32_t sort, int part) {
+    for (uint32_t i = 1; i < body->num_inst; i++) {
+        const ind__inst *in = &body->inst[i], *value = &body->inst[in->arg[0]];
+        ind_expr stride;
+        if (in->op != IND_LOOP_STORE || value->op != IND_LOOP_PART || value->arg[0] != sort) continue;
+        if (value->imm.i != part || in->arg[1] || in->reduction || in->flags) continue;
+        return ind__affine(body->index[in->index], body->var[body->rank], &stride, NULL);
+    }
+    return false;
+}
+
+/* In a kernel with a sort: is a mask on each store per element whose buffer has fewer elements than the rows? */
+static bool sched__ends_early(const ind__lowered *p, const ind_kernel *k) {
+    ind_expr points = ind_expr_mul(k->numel, k->rnumel);
+    for (uint32_t i = 1; i < k->body->num_inst; i++) {
+        const ind__inst *in = &k->body->inst[i];
+        if (in->op != IND_LOOP_STORE || in->arg[1] || p->buffer[in->source].mutates) continue;
+        if (!ind__expr_depends(k->body->index[in->index], k->body->var[k->body->rank])) continue;
+        ind_expr numel = ind__buffer_numel(&p->buffer[in->source]);
+        if (ind_known_le(numel, points) && !ind_known_eq(numel, points)) return false;
+    }
+    return true;
+}
+
+static bool sched__check_scans(sched__check *v) {
+    for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
+        const ind_kernel *k = &v->s->kernel[v->kernel];
+        uint32_t scan = ind__body_scan(k->body), sort = ind__body_sort(k->body);
+        bool holds = true;
+        if ((k->kind == IND_KERNEL_SCAN) != (scan && !sort) || (k->kind == IND_KERNEL_SORT) != (sort != 0))
+            return false;
+        if (sort && !sched__ends_early(v->s->program, k)) return false;
+        for (int part = 0; part < 2 && sched__sorts_long(k->body); part++)
+            if (!sched__keeps_sorted(k->body, sort, part)) return false;
+        if (!scan || k->body->inst[scan].reduction != IND_SCAN_COMBINE) continue;
+        uint32_t *mask = ind__alloc(v->s->context, (size_t)k->body->num_inst * 2 * sizeof *mask);
+        if (mask) holds = sched__scan_is_last(k->body, mask, mask + k->body->num_inst);
+        ind__free(v->s->context, mask);
+        if (!mask || !holds) return false;
+    }
+    return true;
+}
+
+/* Columns are joined along runs of the kernel's rows as they stand, in buffers that it stores once and does not read.
+ */
+static bool sched__check_runs(sched__check *v) {
+    for (v->kernel = 0; v->kernel < v->s->num_kernels; v->kernel++) {
+        const ind_kernel *k = &v->s->kernel[v->kernel];
+        const ind_body *b = k->body;
+        ind_expr size[IND__SCHED_DIMS];
+        bool any = false;
+        for (int d = 0; d < b->rank + b->rrank; d++) size[d] = sched__extent(b->var[d]);
+        for (uint32_t i = 1; i < b->num_inst; i++) {
+            const ind__inst *in = &b->inst[i];
+            if (!sched__joins_run(in)) continue;
+            any = true, v->buffer = in->source;
+            if (v->s->program->buffer[in->source].run != k->run || sched__only_store(b, in->source) != i) return false;
+            if (k->kind != IND_KERNEL_REDUCTION || sched__has_arg(k, in->source, false)) return false;
+            if (!sched__is_run_index(v->s->context, b->var, size, b->rank, b->rrank, k->run, b->index[in->index]))
+                return false;
+        }
+        if (any != (k->run > 0)) return false;
+    }
+    return true;
+}
+
+/* The invariants of a schedule, in an order in which each may rely on those before. */
+static const struct {
+    const char *text;
+    bool (*holds)(sched__check *v);
+} sched__rules[] = {
+    {"each loop runs in exactly one kernel", sched__check_loops},
+    {"the parts of a launch follow one another, and none is an opaque call", sched__check_launches},
+    {"every body is valid", sched__check_bodies},
+    {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
+    {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
+    {"the parts of a launch need nothing of one another", sched__check_parts},
+    {"what a kernel reads is given or was written before, once", sched__check_reads_follow_writes},
+    {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
+    {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
+    {"offsets are aligned and end within the arena", sched__check_offsets},
+    {"what lies in a donated input's memory fits, and is made when all that was there is no longer needed",
+     sched__check_gifts},
+    {"buffers that live at the same time do not overlap", sched__check_memory},
+    {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
+    {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
+     "the "
+     "pass of a scan with a combine function is the last",
+     sched__check_scans},
+    {"columns are joined along runs of rows, in partial results of one kernel", sched__check_runs},
+};
+
+ind_status ind__schedule_verify(const ind_schedule *s) {
+    if (!s) return IND_INVALID_ARGUMENT;
+    ind_context *c = s->context;
+    uint32_t buffers = s->program->num_buffers;
+    sched__check v = {.s = s};
+    v.step = ind__alloc(c, (s->program->num_loops + 1) * sizeof *v.step);
+    v.made = ind__alloc(c, (buffers + 1) * sizeof *v.made);
+    v.last = ind__alloc(c, ((size_t)s->num_kernels + 1) * sizeof *v.last);
+    v.life = ind__alloc(c, (buffers + 1) * sizeof *v.life);
+    v.number = ind__alloc(c, (buffers + 1) * sizeof *v.number);
+    ind_status status = v.step && v.made && v.last && v.life && v.number ? IND_OK : IND_OUT_OF_MEMORY;
+    for (size_t i = 0; !status && i < sizeof sched__rules / sizeof *sched__rules; i++) {
+        if (sched__rules[i].holds(&v)) continue;
+        status = IND_OUT_OF_MEMORY; /* a proof that ran out of memory proves nothing; the reason is recorded */
+        if (ind_error_status(c) != IND_OUT_OF_MEMORY)
+            status = ind__fail(c, IND_VERIFY, "schedule: broken rule: %s (kernel %u, buffers %u and %u)",
+                               sched__rules[i].text, v.kernel, v.buffer, v.other);
+    }
+    ind__free(c, v.number);
+    ind__free(c, v.life);
+    ind__free(c, v.last);
+    ind__free(c, v.made);
+    ind__free(c, v.step);
+    return status;
+}
