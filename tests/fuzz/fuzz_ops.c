@@ -822,6 +822,8 @@ static void draw_one_size(char *out, size_t size, const trial *t, const char *na
         snprintf(out, size, "%s", x->dim[name[0] == 'C' && x->rank > 1]);
     } else if (x && !strcmp(name, "HxW")) {
         draw_product(out, size, x, 2);
+    } else if (x && x->rank > 1 && !strcmp(name, "last_dim_size")) { /* what a one-sided spectrum comes from */
+        snprintf(out, size, "2*(%s) - %d", x->dim[rnd((uint32_t)x->rank - 1)], 1 + (int)rnd(2));
     } else if (x && x->rank && chance(15)) {
         snprintf(out, size, "%s", x->dim[rnd((uint32_t)x->rank)]);
     } else if (t->g->num_symbols && chance(15)) {

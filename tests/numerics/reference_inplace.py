@@ -13,7 +13,7 @@ from reference_views import as_strided
 VIEWS = {"alias", "view", "reshape", "view_as", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "movedim", "expand", "expand_as",
          "broadcast_to", "broadcast_tensors", "meshgrid", "slice", "narrow", "select", "split", "split_with_sizes", "chunk", "unbind", "diagonal", "unfold",
          "as_strided"}
-CALL = re.compile(r"(?:([\w, ]+) = )?([a-z]\w*?)(_?)\((.*)\)$")
+CALL = re.compile(r"(?:([\w, ]+) = )?(_?[a-z]\w*?)(_?)\((.*)\)$")
 
 
 class Memories:

@@ -67,13 +67,23 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
 
-/* All points of the loops that v or the index varies over, in their order. */
-static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like) {
+/* Is it stored for each element of a row, not once per row? */
+static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_tensor v) {
+    bool element = false;
+    for (int d = r->loops.rank; d < r->rank; d++)
+        element |= graph__raised_varies(r, at, d) || graph__raised_varies(r, v, d);
+    return element;
+}
+
+/* All points of the loops that x or `like` varies over, in their order. `all`: of the points that x does not vary over
+   each counts, as the store combines its values. */
+static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like, bool all) {
     ind_expr size[IND_MAX_RANK];
+    const int counted = !all ? 0 : graph__raised_per_element(r, x, like) ? r->rank : r->loops.rank;
     for (int d = 0; d < r->rank; d++)
-        size[d] = graph__size_is_zero(r->loops.extent[d]) ? r->loops.extent[d]
-                  : graph__raised_varies(r, x, d)         ? graph__raised_size(r, x, d)
-                                                          : graph__raised_size(r, like, d);
+        size[d] = d < counted || graph__size_is_zero(r->loops.extent[d]) ? r->loops.extent[d]
+                  : graph__raised_varies(r, x, d)                        ? graph__raised_size(r, x, d)
+                                                                         : graph__raised_size(r, like, d);
     return graph__raise_expand(r, x, size, r->rank);
 }
 
@@ -151,8 +161,9 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
         x = graph__raise_padded(r, graph__raise_flat(r, x));
         at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
     }
-    at = graph__raise_points(r, at, v);
-    ind_tensor y = graph__raise_put(r, (ind_reduction)i->reduction, x, at, graph__raise_points(r, v, at));
+    const bool all = i->reduction != 0;
+    at = graph__raise_points(r, at, v, all);
+    ind_tensor y = graph__raise_put(r, (ind_reduction)i->reduction, x, at, graph__raise_points(r, v, at, all));
     if (masked) y = graph__raise_slice(r, y, 0, zero, one, numel);
     return graph__raise_reshape(r, y, b->size, b->rank);
 }
