@@ -277,7 +277,7 @@ static bool cg__has_piece(const ind__pieces *set, int piece) {
 static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!cg__has_piece(pieces, i)) continue;
-        ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
+        for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
 }

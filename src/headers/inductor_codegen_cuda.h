@@ -112,6 +112,18 @@ extern "C" {
 #define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
+//@ cg__prelude = cuda/prelude/types.cuh
+//@ cg__prelude = cuda/prelude/memory.cuh
+//@ cg__prelude = cuda/prelude/math.cuh
+//@ cg__prelude = cuda/prelude/special.cuh
+//@ cg__prelude = cuda/prelude/random.cuh
+//@ cg__prelude = cuda/prelude/checks.cuh
+//@ cg__prelude = cuda/prelude/atomics.cuh
+//@ cg__prelude = cuda/prelude/states.cuh
+//@ cg__prelude = cuda/prelude/combine.cuh
+//@ cg__prelude = cuda/prelude/matrix.cuh
+//@ cg__prelude = cuda/prelude/scan.cuh
+//@ cg__prelude = cuda/prelude/sort.cuh
 //@ cuda/prelude/prelude.c
 //@ cuda/emit/op_templates.c
 //@ cuda/emit/writer.c
