@@ -216,6 +216,7 @@ typedef struct ind__variant {
     ind_expr shared_bytes; /* dynamic shared memory */
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
+    int64_t split_blocks;  /* *_SPLIT: those that share results, at most; 0: none do */
     uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
@@ -305,6 +306,35 @@ typedef struct ind__pieces {
     uint64_t word[IND__CG_MAX_PIECES / 64];
 } ind__pieces;
 
+/* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
+   target it is all that the text is made of. Arrays have an entry per instruction. */
+typedef struct ind__body_plan {
+    ind__loops domain;   /* the body's loops: neighbours that no access tells apart are merged, the variable that is
+                            contiguous in memory is last; indices are numbered as in the body */
+    uint32_t *varies;    /* bit d set if it depends on domain.var[d] */
+    uint8_t *only_check; /* IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
+    uint8_t *rooted;     /* is it stored, or checked, of a row without elements, too? */
+    uint8_t *stage;      /* how many reductions must be finished before it can be computed */
+    uint8_t *level;      /* how many scans of one pass over the row come before it, itself included */
+    uint8_t *kept;       /* of a LOAD: stays in registers from one pass over the row to the next, or in a tile */
+    uint8_t *vector;     /* of a LOAD or STORE: elements that it moves at once, 1: scalar */
+    uint8_t *uniform;    /* a mask of vectors, or a part of one, that varies along the variable of the vectors, but not
+                            within a vector */
+    uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
+    uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    bool starts_shifted; /* rows start misaligned, or may */
+    uint32_t leader;     /* of misaligned rows: the access whose aligned addresses they start at */
+    int64_t row_from;    /* the row has at least so many elements, by the guard */
+    uint32_t shift;      /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback;   /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;           /* 64-bit indices */
+    bool part;           /* the kernel is a part of a launch */
+    struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
+    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
+} ind__body_plan;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -319,57 +349,35 @@ typedef struct ind__writer {
     const ind_kernel *kernel;
     const ind_body *body; /* kernel->body */
     ind__variant *variant;
-    ind__arena *arena;  /* the plan's */
-    ind__arena scratch; /* freed with the writer */
-    ind__loops domain;  /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that
-                           lies contiguous in memory comes last; indices are numbered as in the body */
+    ind__body_plan *plan;
+    ind__arena *arena;                 /* the plan's */
+    ind__arena scratch;                /* freed with the writer */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;  /* per instruction, NULL: v<number> */
-    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;     /* per instruction */
-    uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
-    uint8_t *rooted;     /* .. is it stored, or checked, of a row without elements, too? */
-    uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
-    uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
-    int join;            /* ROW_STAGED: joins of a cluster written so far */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
-    uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
-    uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
-    int scope;           /* depth of cg__begin, 1 outermost */
-    int lanes;           /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
-    int steps;           /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
-    uint8_t *uniform;    /* per instruction: a mask of vectors, or a part of one, that varies along the variable of the
-                            vectors, but not within a vector */
-    uint8_t *across;     /* per LOAD: its vectors may lie across boundaries */
-    uint8_t *through;    /* per LOAD and STORE: it moves by one from each point to the next, through all rows */
-    bool starts_shifted; /* the rows that are being written start behind boundaries, or may */
-    uint32_t leader;     /* of shifted rows: the access whose boundaries they start at */
-    uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
-    struct cg__mm_problem *matmul;       /* MATMUL: what cg__choose_matmul found out */
-    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
-    int assume;                          /* IND__ASSUME_*: likely conditions may become guards */
-    int used;                            /* those of them that did, but for ALIGNED */
-    int64_t row_from;                    /* the row has so many elements by the guard, at the least */
+    const char **value;             /* per instruction, NULL: v<number> */
+    const char **memory;            /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;                 /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;                /* per instruction */
+    int join;                       /* ROW_STAGED: joins of a cluster written so far */
+    uint8_t *runs;                  /* per SCAN: it runs in the pass that is being written */
+    int scope;                      /* depth of cg__begin, 1 outermost */
+    int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
+    int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
+    int assume;                     /* IND__ASSUME_*: likely conditions may become guards */
+    int used;                       /* those of them that did, but for ALIGNED */
     int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
     bool more_ways;                 /* there is another way behind this one */
     int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
-    bool part;                      /* the kernel becomes a part of a launch */
     int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
     ind__tuning tuning;             /* in place of the formulas' choice */
-    bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
+    bool force_wide;                /* 64-bit indices, because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
-    uint32_t shift;    /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
@@ -386,6 +394,7 @@ typedef struct ind__writer {
 
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -2415,7 +2424,7 @@ static void cg__else(ind__writer *w, const char *line) {
 }
 
 static const char *cg__int(const ind__writer *w) {
-    return w->wide ? "long long" : "int";
+    return w->plan->wide ? "long long" : "int";
 }
 
 /* Also an output that may be bound to the memory of a donated input. */
@@ -2531,8 +2540,8 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
 
 static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
     ind__writer *w = (ind__writer *)user;
-    for (int d = 0; d < w->domain.rank + w->domain.rrank; d++) {
-        if (!ind_expr_same(symbol, w->domain.var[d])) continue;
+    for (int d = 0; d < w->plan->domain.rank + w->plan->domain.rrank; d++) {
+        if (!ind_expr_same(symbol, w->plan->domain.var[d])) continue;
         ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
         if (!w->var[d]) {
             ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value",
@@ -2541,7 +2550,7 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         }
         return;
     }
-    for (int d = 0; d < w->domain.rank; d++) {
+    for (int d = 0; d < w->plan->domain.rank; d++) {
         if (!ind_expr_same(symbol, w->linear[d])) continue;
         ind__textf(t, "%s", w->linear_name[d]);
         return;
@@ -2561,7 +2570,7 @@ static void cg__expr(ind__writer *w, ind_expr e) {
         return;
     }
     size_t from = w->code.size;
-    ind__text_expr_c(&w->code, split, w->wide, cg__symbol_name, w);
+    ind__text_expr_c(&w->code, split, w->plan->wide, cg__symbol_name, w);
     const char *text = w->code.data ? w->code.data + from : "";
     if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
@@ -2588,7 +2597,7 @@ static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
 
 /* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
 static ind_expr cg__index_of(const ind__writer *w, uint32_t i) {
-    return w->domain.index[cg__inst(w, i)->index];
+    return w->plan->domain.index[cg__inst(w, i)->index];
 }
 
 static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
@@ -2684,7 +2693,7 @@ typedef struct cg__handover {
 
 /* Number of the buffer among those that are handed over; -1: it is not. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
         if (h->buffer[k] == cg__inst(w, i)->source) return (int)k;
     return -1;
@@ -2693,7 +2702,7 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
 /* "lookback, 0, r0, n0": where an element that is handed over is left. */
 static const char *cg__left(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
-                      cg__expr_string(w, w->handover->rows));
+                      cg__expr_string(w, w->plan->handover->rows));
 }
 
 /* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
@@ -2740,7 +2749,7 @@ static uint32_t cg__r_mask(const ind__writer *w);
    Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     int64_t least = 1, elements = 1;
-    if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
+    if (!w->plan->domain.rrank || w->plan->rooted[load] || w->plan->varies[load] & cg__r_mask(w)) return false;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least > 0) return false;
     const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
@@ -2932,7 +2941,7 @@ static void cg__store(ind__writer *w, uint32_t i) {
         cg__join_column(w, i);
         return;
     }
-    if (w->memory[i] && w->vector[i] > 1) { /* gathered for cg__vector_stores */
+    if (w->memory[i] && w->plan->vector[i] > 1) { /* gathered for cg__vector_stores */
         cg__plain_store(w, i);
         return;
     }
@@ -2964,7 +2973,7 @@ static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
 /* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const char *extent = cg__expr_string(w, w->plan->domain.index[inst->index]);
     const bool maybe = cg__may_be_unused(w, i);
     const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
@@ -2972,7 +2981,7 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
         cg__checked(w, i, extent);
         return;
     }
-    if (w->only_check[i])
+    if (w->plan->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
         ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
@@ -3141,7 +3150,7 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
-           w->varies[i] != w->varies[inst->arg[1]];
+           w->plan->varies[i] != w->plan->varies[inst->arg[1]];
 }
 
 static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
@@ -3190,7 +3199,7 @@ static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, u
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
     for (uint32_t k = 0; k < num; k++) {
-        ind_expr e = w->domain.index[inst->index + k];
+        ind_expr e = w->plan->domain.index[inst->index + k];
         if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) continue;
         ind_expr symbol[64];
         int n = ind__expr_symbols(e, symbol, 64);
@@ -3211,7 +3220,7 @@ static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
 
 /* What a kernel must do for each of its elements, whether or not it uses the result. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE || w->only_check[i] == IND__CG_CHECK_ONCE;
+    return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
 /* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
@@ -3232,7 +3241,8 @@ static void cg__close_needed(ind__writer *w) {
    and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
 static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->known[i] || w->value[i] || (w->varies[i] & ~allowed) || w->stage[i] > stage) continue;
+        if (!w->needed[i] || w->known[i] || w->value[i] || (w->plan->varies[i] & ~allowed) || w->plan->stage[i] > stage)
+            continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
     }
@@ -3254,11 +3264,11 @@ static void cg__emit_stores(ind__writer *w) {
 /* ------------------------------------------------------------------------------------------------- >>domain */
 
 static int cg__num_vars(const ind__writer *w) {
-    return w->domain.rank + w->domain.rrank;
+    return w->plan->domain.rank + w->plan->domain.rrank;
 }
 
 static uint32_t cg__p_mask(const ind__writer *w) {
-    return (1u << w->domain.rank) - 1;
+    return (1u << w->plan->domain.rank) - 1;
 }
 
 static uint32_t cg__r_mask(const ind__writer *w) {
@@ -3277,29 +3287,29 @@ static void cg__domain_init(ind__writer *w) {
     if (!index)
         cg__fail(w);
     else
-        ind__loops_init(&w->domain, w->body, index);
+        ind__loops_init(&w->plan->domain, w->body, index);
 }
 
 static void cg__merge_vars(ind__writer *w) {
     for (int v = cg__num_vars(w) - 2; v >= 0; v--)
-        if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
-    if (w->domain.failed) cg__fail(w);
+        if (v + 1 != w->plan->domain.rank) ind__loops_merge(&w->plan->domain, v);
+    if (w->plan->domain.failed) cg__fail(w);
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
    costs an index no more than a position. The range of a scan stays one. */
 static void cg__split_vars(ind__writer *w) {
     bool scan = ind__body_scan(w->body) != 0;
-    for (int v = 0; v < (scan ? w->domain.rank : cg__num_vars(w)); v++) {
-        ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
-        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
-            size = ind__loops_split_size(&w->domain, v, NULL);
+    for (int v = 0; v < (scan ? w->plan->domain.rank : cg__num_vars(w)); v++) {
+        ind_expr size = ind__loops_split_size(&w->plan->domain, v, NULL);
+        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->plan->domain, v, size))
+            size = ind__loops_split_size(&w->plan->domain, v, NULL);
     }
 }
 
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
 static void cg__move_last(ind__writer *w, int v) {
-    ind__loops *d = &w->domain;
+    ind__loops *d = &w->plan->domain;
     ind_expr var = d->var[v], extent = d->extent[v];
     for (int i = v; i + 1 < d->rank; i++) {
         d->var[i] = d->var[i + 1];
@@ -3310,44 +3320,44 @@ static void cg__move_last(ind__writer *w, int v) {
 }
 
 static void cg__join_use(ind__writer *w, uint32_t user, uint32_t used) {
-    w->varies[user] |= w->varies[used];
-    if (w->stage[used] > w->stage[user]) w->stage[user] = w->stage[used];
+    w->plan->varies[user] |= w->plan->varies[used];
+    if (w->plan->stage[used] > w->plan->stage[user]) w->plan->stage[user] = w->plan->stage[used];
 }
 
 static void cg__mark_used(ind__writer *w, uint32_t user, uint32_t used) {
     (void)user;
-    w->only_check[used] = 0;
+    w->plan->only_check[used] = 0;
 }
 
 static void cg__find_only_checks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduced = w->varies[i] & cg__r_mask(w);
-        w->only_check[i] = 0;
+        bool reduced = w->plan->varies[i] & cg__r_mask(w);
+        w->plan->only_check[i] = 0;
         if (cg__inst(w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(w, i)->flags & IND__INST_CHECKED))
-            w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
+            w->plan->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
 }
 
 static void cg__mark_rooted(ind__writer *w, uint32_t user, uint32_t used) {
     (void)user;
-    w->rooted[used] = 1;
+    w->plan->rooted[used] = 1;
 }
 
 static void cg__find_rooted(ind__writer *w) {
-    memset(w->rooted, 0, w->body->num_inst);
+    memset(w->plan->rooted, 0, w->body->num_inst);
     for (uint32_t i = w->body->num_inst; i-- > 1;) {
         const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
         const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(w, i));
-        if (w->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
-        if (root || w->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
+        if (w->plan->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
+        if (root || w->plan->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
     }
 }
 
 /* Marks what values per element of the row, and REDUCEs, are computed from. */
 static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
     (void)user;
-    w->kept[used] = 1;
+    w->plan->kept[used] = 1;
 }
 
 static bool cg__is_scan(const ind__writer *w, uint32_t i) {
@@ -3363,35 +3373,35 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
 static void cg__join_origin(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->kept[used] > w->kept[user]) w->kept[user] = w->kept[used];
+    if (w->plan->kept[used] > w->plan->kept[user]) w->plan->kept[user] = w->plan->kept[used];
 }
 
 /* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
    several passes. */
 static bool cg__rescans(ind__writer *w) {
     bool again = false;
-    memset(w->kept, 0, w->body->num_inst);
+    memset(w->plan->kept, 0, w->body->num_inst);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool reduces = cg__inst(w, i)->op == IND_LOOP_REDUCE;
         cg__each_use(w, i, cg__join_origin);
-        if (w->kept[i] == IND__CG_BEHIND && (reduces || w->varies[i] & cg__r_mask(w))) again = true;
-        if (cg__is_scan(w, i)) w->kept[i] = IND__CG_SCANNED;
-        if (reduces && w->kept[i]) w->kept[i] = IND__CG_BEHIND;
+        if (w->plan->kept[i] == IND__CG_BEHIND && (reduces || w->plan->varies[i] & cg__r_mask(w))) again = true;
+        if (cg__is_scan(w, i)) w->plan->kept[i] = IND__CG_SCANNED;
+        if (reduces && w->plan->kept[i]) w->plan->kept[i] = IND__CG_BEHIND;
     }
-    memset(w->kept, 0, w->body->num_inst);
+    memset(w->plan->kept, 0, w->body->num_inst);
     return again;
 }
 
 static void cg__join_level(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->level[used] > w->level[user]) w->level[user] = w->level[used];
+    if (w->plan->level[used] > w->plan->level[user]) w->plan->level[user] = w->plan->level[used];
 }
 
 static void cg__find_levels(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->level[i] = 0;
+        w->plan->level[i] = 0;
         cg__each_use(w, i, cg__join_level);
-        if (cg__is_scan(w, i) && w->level[i] < 255) w->level[i]++;
-        if (cg__is_sort(w, i) || cg__inst(w, i)->op == IND_LOOP_REDUCE) w->level[i] = 0;
+        if (cg__is_scan(w, i) && w->plan->level[i] < 255) w->plan->level[i]++;
+        if (cg__is_sort(w, i) || cg__inst(w, i)->op == IND_LOOP_REDUCE) w->plan->level[i] = 0;
     }
 }
 
@@ -3399,26 +3409,26 @@ static void cg__find_levels(ind__writer *w) {
    results must. They, and what is computed from them, get the stage after it. */
 static void cg__defer_reductions(ind__writer *w) {
     uint32_t num = w->body->num_inst;
-    w->scan_stage = 0;
-    memset(w->kept, 0, num);
+    w->plan->scan_stage = 0;
+    memset(w->plan->kept, 0, num);
     for (uint32_t i = num; i-- > 1;) {
         bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        if (w->kept[i] || reduce || w->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+        if (w->plan->kept[i] || reduce || w->plan->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
     }
     for (uint32_t i = 1; i < num; i++) {
-        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->kept[i];
-        if (early && w->stage[i] > w->scan_stage) w->scan_stage = w->stage[i];
+        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->plan->kept[i];
+        if (early && w->plan->stage[i] > w->plan->scan_stage) w->plan->scan_stage = w->plan->stage[i];
     }
     for (uint32_t i = 1; i < num; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        w->stage[i] = 0;
+        w->plan->stage[i] = 0;
         cg__each_use(w, i, cg__join_use);
         if (inst->op == IND_LOOP_REDUCE) {
-            w->varies[i] &= cg__p_mask(w);
-            w->stage[i] = (uint8_t)(w->kept[i] ? w->stage[i] + 1 : w->scan_stage + 1);
+            w->plan->varies[i] &= cg__p_mask(w);
+            w->plan->stage[i] = (uint8_t)(w->plan->kept[i] ? w->plan->stage[i] + 1 : w->plan->scan_stage + 1);
         }
     }
-    memset(w->kept, 0, num);
+    memset(w->plan->kept, 0, num);
 }
 
 /* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
@@ -3432,7 +3442,7 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    bool varies = w->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
     return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
@@ -3440,8 +3450,8 @@ static int cg__last_stage(const ind__writer *w) {
     int last = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool ends = cg__inst(w, i)->op == IND_LOOP_REDUCE || cg__is_sort(w, i);
-        const bool checks = w->only_check[i] == IND__CG_CHECK_REDUCED;
-        int s = checks || cg__stores_per_element(w, i) ? w->stage[i] : ends ? w->stage[i] - 1 : 0;
+        const bool checks = w->plan->only_check[i] == IND__CG_CHECK_REDUCED;
+        int s = checks || cg__stores_per_element(w, i) ? w->plan->stage[i] : ends ? w->plan->stage[i] - 1 : 0;
         last = s > last ? s : last;
     }
     return last;
@@ -3452,29 +3462,29 @@ static void cg__analyse(ind__writer *w) {
     bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        w->varies[i] = 0;
-        w->stage[i] = 0;
+        w->plan->varies[i] = 0;
+        w->plan->stage[i] = 0;
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
             for (int v = 0; v < cg__num_vars(w); v++)
-                if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
+                if (ind__expr_depends(w->plan->domain.index[k], w->plan->domain.var[v])) w->plan->varies[i] |= 1u << v;
         cg__each_use(w, i, cg__join_use);
-        if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (cg__joins_run(w, i)) w->varies[i] |= cg__r_mask(w);
+        if (inst->op == IND_LOOP_STORE && inst->reduction) w->plan->varies[i] |= cg__p_mask(w); /* each point counts */
+        if (cg__joins_run(w, i)) w->plan->varies[i] |= cg__r_mask(w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
-        if (scanned) w->varies[i] |= cg__r_mask(w);
-        if (cg__is_sort(w, i) && w->stage[i] < 254) w->stage[i]++;
+        if (scanned) w->plan->varies[i] |= cg__r_mask(w);
+        if (cg__is_sort(w, i) && w->plan->stage[i] < 254) w->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
         reduces = true;
-        w->varies[i] &= cg__p_mask(w);
-        if (w->stage[i] < 254) w->stage[i]++;
+        w->plan->varies[i] &= cg__p_mask(w);
+        if (w->plan->stage[i] < 254) w->plan->stage[i]++;
     }
     cg__find_only_checks(w);
     if (ind__body_scan(w->body)) {
         cg__find_levels(w);
-        w->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
+        w->plan->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
         if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
     }
-    if (w->domain.rrank) cg__find_rooted(w);
+    if (w->plan->domain.rrank) cg__find_rooted(w);
 }
 
 static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
@@ -3483,7 +3493,7 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
     for (int k = 0; k < IND__MAX_ARGS; k++)
         if (inst->arg[k] == indirect) return true;
     for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
-        if (ind__expr_depends(w->domain.index[k], own)) return true;
+        if (ind__expr_depends(w->plan->domain.index[k], own)) return true;
     return false;
 }
 
@@ -3492,10 +3502,11 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
-    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind__known_bounds(cg__r_numel(w), &least, NULL);
+    if (w->plan->domain.rrank && !(w->plan->varies[indirect] & cg__r_mask(w)))
+        ind__known_bounds(cg__r_numel(w), &least, NULL);
     for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
         if (!cg__uses_index(w, i, indirect)) continue;
-        if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
+        if (!(w->plan->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
         used = true;
     }
     return used;
@@ -3508,7 +3519,7 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
 /* Does access i move by exactly one element whenever variable v moves by one? */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
     int64_t one;
-    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->domain.var[v]), &one) &&
+    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->plan->domain.var[v]), &one) &&
            one == 1;
 }
 
@@ -3516,7 +3527,7 @@ static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
 
 /* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
-    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->domain.var[v], IND__CG_RUN));
+    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], IND__CG_RUN));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
@@ -3524,8 +3535,9 @@ static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered) continue;
-        if (scattered && !(w->varies[i] >> v & 1)) continue;
+        if (!cg__is_access(w, i) || (among && !(w->plan->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
+            continue;
+        if (scattered && !(w->plan->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -3538,9 +3550,9 @@ static double cg__share(const ind__writer *w, uint32_t i) {
     double share = 1;
     ind_expr index = cg__index_of(w, i);
     if (ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return share;
-    for (int v = 0; v < w->domain.rank; v++) {
-        const double extent = (double)ind_hint(w->domain.extent[v]);
-        if (extent > 1 && !ind__expr_depends(index, w->domain.var[v])) share /= extent;
+    for (int v = 0; v < w->plan->domain.rank; v++) {
+        const double extent = (double)ind_hint(w->plan->domain.extent[v]);
+        if (extent > 1 && !ind__expr_depends(index, w->plan->domain.var[v])) share /= extent;
     }
     return share;
 }
@@ -3548,7 +3560,7 @@ static double cg__share(const ind__writer *w, uint32_t i) {
 /* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int bytes = cg__bytes_along(w, v, among, false);
         if (bytes <= most) continue;
         most = bytes;
@@ -3652,7 +3664,7 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     int num = ind__expr_symbols(index, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-        if (sym->kind == IND_SYMBOL_INDIRECT && w->varies[sym->slot] >> v & 1) return true;
+        if (sym->kind == IND_SYMBOL_INDIRECT && w->plan->varies[sym->slot] >> v & 1) return true;
     }
     return num > 32;
 }
@@ -3672,7 +3684,7 @@ static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
 }
 
 static bool cg__varies_along(const ind__writer *w, uint32_t i, int v) {
-    return w->varies[i] >> v & 1;
+    return w->plan->varies[i] >> v & 1;
 }
 
 /* An inequality is the same for all lanes if its slack is n*x + lane or n*x - 1 - lane: the sign is that of x, or of
@@ -3704,33 +3716,34 @@ static bool cg__uniform_value(const ind__writer *w, uint32_t i, int v, int n, in
     ind_expr lane = {0};
     if (op != IND_LOOP_INDEX) return op == IND_LOOP_CAST || !strchr("sru", ind__loop_op_class(op));
     if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->domain.var[v], n, &lane);
+    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->plan->domain.var[v], n, &lane);
     return cg__uniform_expr(w, e, lane, n, guard, 0);
 }
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in w->uniform.
+/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
+ * w->plan->uniform.
  */
 static bool cg__uniform_mask(ind__writer *w, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
-    if (!w->uniform[mask]) w->uniform[mask] = IND__CG_ASKED;
+    if (!w->plan->uniform[mask]) w->plan->uniform[mask] = IND__CG_ASKED;
     for (uint32_t i = mask; i > 0 && uniform; i--) {
-        if (w->uniform[i] != IND__CG_ASKED) continue;
+        if (w->plan->uniform[i] != IND__CG_ASKED) continue;
         uniform = cg__uniform_value(w, i, v, n, guard);
         for (int k = 0; k < IND__MAX_ARGS; k++) {
             const uint32_t used = cg__inst(w, i)->arg[k];
-            if (used && cg__varies_along(w, used, v) && !w->uniform[used]) w->uniform[used] = IND__CG_ASKED;
+            if (used && cg__varies_along(w, used, v) && !w->plan->uniform[used]) w->plan->uniform[used] = IND__CG_ASKED;
         }
     }
     for (uint32_t i = 1; i <= mask; i++)
-        if (w->uniform[i] == IND__CG_ASKED) w->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
+        if (w->plan->uniform[i] == IND__CG_ASKED) w->plan->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
     return uniform;
 }
 
 static void cg__no_vectors(ind__writer *w) {
-    memset(w->vector, 1, w->body->num_inst);
-    memset(w->uniform, 0, w->body->num_inst);
+    memset(w->plan->vector, 1, w->body->num_inst);
+    memset(w->plan->uniform, 0, w->body->num_inst);
 }
 
 /* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
@@ -3757,10 +3770,11 @@ static bool cg__vector_access(ind__writer *w, uint32_t i, int v, int n, ind_expr
     const ind__inst *inst = cg__inst(w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, n))) return false;
-    bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
+    bool once =
+        inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
-    ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
+    ind_expr base = ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
     const int assume = w->assume;
     if (cg__varies_along(w, cg__mask_of(w, i), v) && !ind__ok(keep)) w->assume &= ~IND__ASSUME_DIVISIBLE;
@@ -3790,9 +3804,9 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
 /* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
    weights of a window a thread would take neighbours whose elements may lie anywhere. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
-    bool element = !w->domain.rrank || !cg__mask_of(w, i);
-    for (int d = w->domain.rank; d < cg__num_vars(w) && !element; d++)
-        element = ind__expr_depends(cg__index_of(w, i), w->domain.var[d]);
+    bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
+    for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
+        element = ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[d]);
     return element;
 }
 
@@ -3803,14 +3817,14 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     bool aligned = false, any = false;
     int narrowest = 16, widest = 0;
     if (!cg__finds_few(w, v, n)) return false;
-    if (!tail && !cg__multiple(w, w->domain.extent[v], n, &guard)) return false;
+    if (!tail && !cg__multiple(w, w->plan->domain.extent[v], n, &guard)) return false;
     cg__no_vectors(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_access(w, i) || !cg__vector_access(w, i, v, n, &guard, &aligned)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
-        w->vector[i] = (uint8_t)n;
+        w->plan->vector[i] = (uint8_t)n;
         any |= cg__suggests_vectors(w, i);
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
@@ -3882,31 +3896,31 @@ static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
 
 static bool cg__extent_fits(ind__writer *w, int from, int n) {
-    ind_expr points = ind_expr_product(w->context, w->domain.extent + from, n);
+    ind_expr points = ind_expr_product(w->context, w->plan->domain.extent + from, n);
     return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
 }
 
 /* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
 static void cg__choose_index_bits(ind__writer *w) {
     ind_expr keep = w->variant->guard;
-    bool fits =
-        !w->force_wide && cg__extent_fits(w, 0, w->domain.rank) && cg__extent_fits(w, w->domain.rank, w->domain.rrank);
+    bool fits = !w->force_wide && cg__extent_fits(w, 0, w->plan->domain.rank) &&
+                cg__extent_fits(w, w->plan->domain.rank, w->plan->domain.rrank);
     for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
         const ind__inst *inst = cg__inst(w, i);
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
-            fits = cg__expr_fits(w, w->domain.index[k], 0);
+            fits = cg__expr_fits(w, w->plan->domain.index[k], 0);
     }
     if (!fits) w->variant->guard = keep;
-    w->wide = !fits;
+    w->plan->wide = !fits;
     w->variant->index_bits = fits ? 32 : 64;
 }
 
 static ind_expr cg__p_numel(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent, w->domain.rank);
+    return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
 }
 
 static ind_expr cg__r_numel(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
+    return ind_expr_product(w->context, w->plan->domain.extent + w->plan->domain.rank, w->plan->domain.rrank);
 }
 
 static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
@@ -3933,19 +3947,19 @@ static int cg__pow2_at_least(int64_t n, int lo, int hi) {
 
 /* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
 static const char *cg__unsigned(const ind__writer *w) {
-    return w->wide ? "unsigned long long" : "unsigned";
+    return w->plan->wide ? "unsigned long long" : "unsigned";
 }
 
 /* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
 static const char *cg__divisor(ind__writer *w, ind_expr size) {
     int64_t value;
-    if (ind_expr_is_int(size, &value)) return cg__string(w, w->wide ? "%lldull" : "%lldu", (long long)value);
+    if (ind_expr_is_int(size, &value)) return cg__string(w, w->plan->wide ? "%lldull" : "%lldu", (long long)value);
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
 /* Are positions among so many points, and a little beyond, below 2^31? */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
-    return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
+    return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
 /* What ind_quotient wants to know of a divisor. */
@@ -4007,8 +4021,8 @@ static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char 
 /* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
 static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
     int first = 0;
-    while (first < w->domain.rank && skip >> first & 1) first++;
-    for (int v = w->domain.rank - 1; v >= first; v--) {
+    while (first < w->plan->domain.rank && skip >> first & 1) first++;
+    for (int v = w->plan->domain.rank - 1; v >= first; v--) {
         if (skip >> v & 1) continue;
         w->var[v] = cg__string(w, "i%d", v);
         if (v == first) {
@@ -4016,7 +4030,7 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
             break;
         }
         const char *rest = cg__string(w, "outside_%d", v);
-        ind_expr extent = w->domain.extent[v];
+        ind_expr extent = w->plan->domain.extent[v];
         ind__textf(&w->code, "const unsigned %s = %s;\n", rest, cg__quotient(w, position, extent, true));
         ind__textf(&w->code, "const %s i%d = %s - %s * %s;\n", cg__int(w), v, position, rest, cg__divisor(w, extent));
         position = rest;
@@ -4028,13 +4042,13 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 /* Is the variable, or the position in the variables up to it, part of some index? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
-        if (ind__expr_depends(w->domain.index[k], symbol)) return true;
+        if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
     return false;
 }
 
 /* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
 static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
-    const ind__loops *d = &w->domain;
+    const ind__loops *d = &w->plan->domain;
     ind_expr c, stride, rest;
     if (!ind__affine(e, d->var[last], &c, &rest) || ind_known_eq(c, ind_int(w->context, 0))) return e;
     stride = c;
@@ -4051,12 +4065,12 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
 /* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
    then often nobody needs. */
 static void cg__use_positions(ind__writer *w) {
-    for (int last = w->domain.rank - 1; last > 0; last--) {
-        ind_expr points = ind_expr_product(w->context, w->domain.extent, last + 1);
+    for (int last = w->plan->domain.rank - 1; last > 0; last--) {
+        ind_expr points = ind_expr_product(w->context, w->plan->domain.extent, last + 1);
         w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
         for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
-            ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
-            if (ind__ok(e)) w->domain.index[k] = e;
+            ind_expr e = cg__by_position(w, w->plan->domain.index[k], last, w->linear[last]);
+            if (ind__ok(e)) w->plan->domain.index[k] = e;
         }
     }
 }
@@ -4064,20 +4078,21 @@ static void cg__use_positions(ind__writer *w) {
 /* Is there a use for the position in the variables from .. v? */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
-        if (cg__is_used(w, w->domain.var[k]) || (k < w->domain.rank && cg__is_used(w, w->linear[k]))) return true;
+        if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
+            return true;
     return false;
 }
 
 /* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
    far as they are used. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
-    bool parallel = from < w->domain.rank;
+    bool parallel = from < w->plan->domain.rank;
     if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
-        ind_expr extent = w->domain.extent[v];
-        ind_expr points = ind_expr_product(w->context, w->domain.extent + from, v - from + 1);
-        bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
+        ind_expr extent = w->plan->domain.extent[v];
+        ind_expr points = ind_expr_product(w->context, w->plan->domain.extent + from, v - from + 1);
+        bool digit = cg__is_used(w, w->plan->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
         w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
         if (parallel) w->linear_name[v] = position;
         if (v == from) break;
@@ -4103,7 +4118,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->variant->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -4130,14 +4145,14 @@ static ind_expr cg__least(const ind__writer *w, ind_expr e) {
 
 /* Where the row of access i starts, as index; of a linear access all rows are one. */
 static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
-    ind_expr zero = ind_int(w->context, 0), r = w->domain.var[cg__num_vars(w) - 1];
-    if (!w->domain.rrank && w->through[i]) return cg__least(w, cg__index_of(w, i));
+    ind_expr zero = ind_int(w->context, 0), r = w->plan->domain.var[cg__num_vars(w) - 1];
+    if (!w->plan->domain.rrank && w->plan->through[i]) return cg__least(w, cg__index_of(w, i));
     return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
 }
 
 /* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
 static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
-    if (!w->domain.rrank && !(w->through[i] && w->through[k])) return false;
+    if (!w->plan->domain.rrank && !(w->plan->through[i] && w->plan->through[k])) return false;
     if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
         return false;
     return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
@@ -4161,7 +4176,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     int most = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
-        if (!(w->varies[i] & cg__p_mask(w))) continue;
+        if (!(w->plan->varies[i] & cg__p_mask(w))) continue;
         int bytes = cg__bytes_of_shift(w, i, n);
         if (bytes <= most) continue;
         most = bytes;
@@ -4174,7 +4189,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 static int cg__shifted_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !(w->domain.rrank || w->through[i])) continue;
+        if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -4187,7 +4202,8 @@ static int cg__shifted_width(const ind__writer *w) {
 /* Is there an access in narrower vectors than n that could be in such ones? */
 static bool cg__walks_narrowly(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] < n && cg__walks_row(w, i) && (w->domain.rrank || w->through[i])) return true;
+        if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
+            return true;
     return false;
 }
 
@@ -4214,16 +4230,17 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
     v->guard_aligned = aligned;
     v->shifted = true;
     w->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = w->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
-    w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
+    const bool joins = w->plan->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    w->plan->starts_shifted =
+        !cg__start_known(w, w->plan->leader) || !ind_known_multiple(cg__row_start(w, w->plan->leader), n);
     cg__no_vectors(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
+        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->plan->leader, n);
         const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
-        w->vector[i] = (uint8_t)(same || across ? n : 1);
-        w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+        const bool across = w->plan->domain.rrank ? walks && (joins || store) : w->plan->through[i] && store;
+        w->plan->vector[i] = (uint8_t)(same || across ? n : 1);
+        w->plan->across[i] = across && !same;
+        if (w->plan->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
             v->guard_aligned = true;
     }
 }
@@ -4239,7 +4256,7 @@ static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned)
 /* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->leader, n))
+        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
             return true;
     return false;
 }
@@ -4251,7 +4268,7 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
     if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
     if (!cg__loads_across(w, n)) return true;
-    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
+    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
     const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
     return !(wide && known && longest <= IND__CG_SHARED_ROW);
 }
@@ -4261,13 +4278,13 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
    for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
    together, and stored element by element where it lies otherwise. */
 static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run) return n;
+    if (w->plan->domain.rrank != 1 || w->kernel->run) return n;
     const int wide = cg__shifted_width(w);
     const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
+    if (wide < 2 || wide < n || !(narrow || (conditional && w->plan->part))) return n;
     if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
-    w->leader = cg__shift_leader(w, wide);
-    if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
+    w->plan->leader = cg__shift_leader(w, wide);
+    if (!w->plan->leader || !cg__shift_pays(w, wide, narrow)) return n;
     cg__set_shifted(w, wide, guard, aligned);
     return wide;
 }
@@ -4276,9 +4293,9 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     if (!cg__walks_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
-        if (!ind__affine(rest, w->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
-        wanted = ind_expr_mul(wanted, w->domain.extent[v]);
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
+        if (!ind__affine(rest, w->plan->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
+        wanted = ind_expr_mul(wanted, w->plan->domain.extent[v]);
     }
     return ind__expr_is_size(rest);
 }
@@ -4286,17 +4303,18 @@ static bool cg__is_linear(const ind__writer *w, uint32_t i) {
 /* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
 static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
     int most = 0;
-    if (w->part) return n;
+    if (w->plan->part) return n;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->through[i] = cg__is_linear(w, i);
-        int bytes = w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+        w->plan->through[i] = cg__is_linear(w, i);
+        int bytes =
+            w->plan->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
         if (bytes <= most) continue;
         most = bytes;
-        w->leader = i;
+        w->plan->leader = i;
     }
     const int wide = cg__shifted_width(w);
-    if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
-    if (!cg__finds_few(w, w->domain.rank - 1, wide)) return n;
+    if (!w->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
+    if (!cg__finds_few(w, w->plan->domain.rank - 1, wide)) return n;
     cg__set_shifted(w, wide, guard, aligned);
     return wide;
 }
@@ -4305,9 +4323,9 @@ static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned)
 static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
-        if (w->across[i] && !(w->varies[i] & cg__p_mask(w))) continue;
-        const int bytes = w->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
+        if (w->plan->across[i] && !(w->plan->varies[i] & cg__p_mask(w))) continue;
+        const int bytes = w->plan->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
         sum += bytes < least ? least : bytes;
     }
     return per_thread * sum / 4;
@@ -4323,7 +4341,7 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
 static int cg__least_registers(const ind__writer *w) {
     int across = 0, halves = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+        if (!w->plan->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
         across++;
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
@@ -4338,7 +4356,7 @@ static int cg__shifted_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
     registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
     return IND__CG_SM_REGISTERS / (registers * v->threads);
 }
@@ -4346,7 +4364,7 @@ static int cg__shifted_blocks(const ind__writer *w, int least) {
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
 static int cg__shifted_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
     return w->variant->vector;
 }
 
@@ -4360,8 +4378,8 @@ static int cg__num_joins(const ind__writer *w);
    131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
-    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_shifted) return v->vector;
+    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
     while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
 }
@@ -4371,14 +4389,15 @@ static int cg__boundary(const ind__writer *w) {
 static void cg__emit_edges(ind__writer *w) {
     const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    if (!cg__start_known(w, w->leader)) {
+    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
+    if (!cg__start_known(w, w->plan->leader)) {
         cg__use(w, IND__CG_BOUNDARY);
         ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
-                   cg__buffer(w, cg__inst(w, w->leader)->source), start, boundary - 1);
+                   cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
-        ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
-                   start, boundary - 1);
+        ind__textf(&w->code,
+                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
+                   boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
@@ -4389,15 +4408,15 @@ static void cg__emit_edges(ind__writer *w) {
 /* "const int shift = ...": how far behind a boundary the first point is. */
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
-    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    if (!w->starts_shifted) return;
-    if (cg__start_known(w, w->leader)) {
+    const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
+    if (!w->plan->starts_shifted) return;
+    if (cg__start_known(w, w->plan->leader)) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
     }
     cg__use(w, IND__CG_BOUNDARY);
     ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
-               cg__buffer(w, cg__inst(w, w->leader)->source), start);
+               cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
 static int cg__row_threads(const ind__writer *w);
@@ -4408,9 +4427,9 @@ static bool cg__in_registers(const ind__writer *w);
 static int cg__waiting_registers(const ind__writer *w) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        sum += w->variant->per_thread * (w->vector[i] > 1 || bytes > 4 ? bytes : 4);
+        sum += w->variant->per_thread * (w->plan->vector[i] > 1 || bytes > 4 ? bytes : 4);
     }
     return sum / 4;
 }
@@ -4420,7 +4439,7 @@ static int cg__waiting_registers(const ind__writer *w) {
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->shifted ? (w->plan->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -4433,7 +4452,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
     if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
-    if (least < w->row_from) least = w->row_from;
+    if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
     if (ind__ok(v->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
@@ -4470,23 +4489,24 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
     const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
     const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
-    if (w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->across[i] || (w->varies[i] & all) != all)
+    if (w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->plan->across[i] ||
+        (w->plan->varies[i] & all) != all)
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
     if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
-        if (inst->op == IND_LOOP_STORE && w->varies[k] & cg__r_mask(w)) return false;
+        if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
     }
-    return w->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+    return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
 static const char *cg__behind(ind__writer *w, uint32_t i) {
-    const int n = w->vector[i];
+    const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
     if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
     const char *from = cg__expr_string(w, start);
@@ -4499,15 +4519,15 @@ static const char *cg__behind(ind__writer *w, uint32_t i) {
    thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
    262147 f32 spilled for these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    const bool words = w->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
-    cg__use(w, words          ? IND__CG_LOAD_WORDS
-               : w->across[i] ? IND__CG_LOAD_ACROSS
-               : past         ? IND__CG_LOAD_PAST
-                              : IND__CG_VEC);
+    const bool words = w->plan->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
+    cg__use(w, words                ? IND__CG_LOAD_WORDS
+               : w->plan->across[i] ? IND__CG_LOAD_ACROSS
+               : past               ? IND__CG_LOAD_PAST
+                                    : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    if (w->across[i] && !words)
-        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->vector[i], element, cg__behind(w, i));
-    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->vector[i], element);
+    if (w->plan->across[i] && !words)
+        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->plan->vector[i], element, cg__behind(w, i));
+    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->plan->vector[i], element);
 }
 
 /* ======================================================================================== src/cuda/emit/pointwise.c */
@@ -4520,15 +4540,15 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
-        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->vector[k] > 1;
-    const bool each = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
+        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->plan->vector[k] > 1;
+    const bool each = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* The masks that vectors along variable v are under as a whole. */
 static void cg__emit_uniform(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
+        if (!w->plan->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
     }
@@ -4539,12 +4559,13 @@ static void cg__emit_uniform(ind__writer *w, int v) {
 static void cg__vector_loads(ind__writer *w, int v) {
     cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] ||
+            w->plan->vector[i] < 2)
             continue;
-        if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
+        if (!(w->plan->varies[i] >> v & 1) || w->memory[i]) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         const uint32_t mask = cg__inst(w, i)->arg[0];
-        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->vector[i], i);
+        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->plan->vector[i], i);
         if (mask) {
             ind__textf(&w->code, "{};\n");
             cg__write_mask(w, mask);
@@ -4553,7 +4574,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
         const bool once = cg__reads_once(w, i) && !cg__is_staged(w, i);
         if (once) cg__use(w, IND__CG_LOAD_ONCE);
         if (once)
-            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->vector[i], cg__element(w, i));
+            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->plan->vector[i], cg__element(w, i));
         else
             ind__textf(&w->code, "%s;\n", cg__load_expression(w, i));
         if (mask) w->code.indent--;
@@ -4565,8 +4586,8 @@ static void cg__vector_loads(ind__writer *w, int v) {
 /* Declares what the neighbours' stores are gathered in. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
-        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[cg__memory_dtype(w, i)].memory, w->vector[i], i);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
+        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[cg__memory_dtype(w, i)].memory, w->plan->vector[i], i);
         w->memory[i] = cg__string(w, "y%u.at[j]", i);
         cg__use(w, IND__CG_VEC);
     }
@@ -4574,14 +4595,14 @@ static void cg__vector_sinks(ind__writer *w) {
 
 static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
         const ind__inst *inst = cg__inst(w, i);
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
-        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
+        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->plan->vector[i]) : NULL;
         if (adder) cg__use(w, adder->piece);
-        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
-        const char *store = w->across[i] ? "ind_store_across" : "ind_store";
+        if (w->plan->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
+        const char *store = w->plan->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
         if (inst->arg[1]) w->code.indent--;
     }
@@ -4589,7 +4610,7 @@ static void cg__vector_stores(ind__writer *w) {
 
 static void cg__forget_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] > 1) w->memory[i] = NULL;
+        if (w->plan->vector[i] > 1) w->memory[i] = NULL;
 }
 
 static void cg__unroll(ind__writer *w) {
@@ -4622,7 +4643,7 @@ static void cg__need_stores(ind__writer *w) {
 
 /* "(blockIdx.x * 256 + threadIdx.x) * 4" */
 static const char *cg__thread_position(ind__writer *w, int threads, int vector) {
-    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
@@ -4630,8 +4651,8 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* A long row of vectors: full ones, and at its end single elements. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->part ? cg__string(w, "n%u", cg__formula_arg(w, w->domain.extent[0], false))
-                                 : cg__expr_string(w, w->domain.extent[0]);
+    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
+                                       : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -4640,7 +4661,8 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = !w->part && ind_known_multiple(w->domain.extent[0], n); /* a part's function is for other sizes too */
+    bool full = !w->plan->part &&
+                ind_known_multiple(w->plan->domain.extent[0], n); /* a part's function is for other sizes too */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -4661,25 +4683,25 @@ static void cg__end_tile(ind__writer *w) {
 
 /* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->vector[i] > 1 &&
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* Opens the loop over a thread's vectors, each of them a block further. */
 static void cg__begin_steps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / v->vector);
     ind__textf(&w->code, "const %s p = (%s * %d + k * %d + threadIdx.x) * %d;\n", cg__int(w), block,
                v->threads * (v->per_thread / v->vector), v->threads, v->vector);
     cg__begin(w, "if (p < %s)", cg__expr_string(w, cg__p_numel(w)));
-    cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
 /* A thread with several vectors loads all that indices name before it waits for the first. */
 static void cg__emit_pointwise_steps(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__gathers(w, i)) continue;
@@ -4713,12 +4735,12 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
         if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
         mask = x->arg[1];
     }
-    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->uniform[mask] ? 0 : mask;
+    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
 }
 
 /* Threads that store nothing leave before they compute what. */
 static void cg__leave_masked(ind__writer *w) {
-    const int last = w->domain.rank - 1;
+    const int last = w->plan->domain.rank - 1;
     const uint32_t mask = cg__only_mask(w, last);
     if (!mask) return;
     cg__need_none(w);
@@ -4734,11 +4756,11 @@ static void cg__leave_masked(ind__writer *w) {
 
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
-    int n = w->variant->vector, last = w->domain.rank - 1;
+    int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__leave_masked(w);
     if (n > 1)
         cg__emit_vector_body(w, last, w->var[last]);
@@ -4749,7 +4771,7 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
 /* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
    vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const bool rows = last > 0;
     w->var[last] = "p";
     if (rows) cg__use_positions(w);
@@ -4760,7 +4782,7 @@ static void cg__emit_flat_body(ind__writer *w) {
     cg__begin(w, "for (int j = 0; j < %d; j++)", n);
     w->var[last] = "(p + j)";
     if (rows) ind__textf(&w->code, "const %s q = p + j;\n", cg__int(w));
-    if (rows) cg__split_linear(w, "q", 0, w->domain.rank);
+    if (rows) cg__split_linear(w, "q", 0, w->plan->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     w->var[last] = w->linear_name[last] = "p";
@@ -4772,12 +4794,12 @@ static void cg__emit_flat_body(ind__writer *w) {
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w), w->starts_shifted ? "p < 0 ? 0 : p" : "p", n,
-              points);
-    if (w->domain.rank == 1)
+    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
+              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+    if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
-        cg__split_linear(w, "q", 0, w->domain.rank);
+        cg__split_linear(w, "q", 0, w->plan->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
 }
@@ -4787,9 +4809,9 @@ static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
@@ -4815,20 +4837,21 @@ static bool cg__stores_seldom(const ind__writer *w) {
 
 /* Pieces that a row is cut into, each for a warp. */
 static ind_expr cg__masked_pieces(const ind__writer *w) {
-    return ind_expr_ceildiv(w->domain.extent[w->domain.rank - 1], ind_int(w->context, 32 * w->variant->per_thread));
+    return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
+                            ind_int(w->context, 32 * w->variant->per_thread));
 }
 
 static ind_expr cg__masked_rows(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent, w->domain.rank - 1);
+    return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
 /* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
 static void cg__choose_masked(ind__writer *w) {
     ind__variant *v = w->variant;
-    const int last = w->domain.rank - 1;
-    if (last < 1 || w->part || v->shifted || !cg__stores_seldom(w)) return;
+    const int last = w->plan->domain.rank - 1;
+    if (last < 1 || w->plan->part || v->shifted || !cg__stores_seldom(w)) return;
     const uint32_t mask = cg__only_mask(w, last);
-    if (!mask || w->varies[mask] >> last & 1) return;
+    if (!mask || w->plan->varies[mask] >> last & 1) return;
     v->strategy = IND_STRATEGY_MASKED;
     v->rows = IND__CG_MASKED_ROWS;
     v->per_thread = v->vector;
@@ -4840,7 +4863,7 @@ static void cg__choose_masked(ind__writer *w) {
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_pieces(w);
-    const char *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
@@ -4859,7 +4882,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
     ind__textf(&w->code, "bool holds = false;\n");
     cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
     ind__textf(&w->code, "const %s %s = first + lane;\n", cg__int(w), row);
-    cg__split_linear(w, row, 0, w->domain.rank - 1);
+    cg__split_linear(w, row, 0, w->plan->domain.rank - 1);
     cg__need_none(w);
     cg__need(w, mask);
     cg__close_needed(w);
@@ -4872,8 +4895,8 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 
 /* The warp's piece of the row at hand. */
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
-    const char *length = cg__expr_string(w, w->domain.extent[last]), *at = cg__string(w, "i%d", last);
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
+    const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
@@ -4890,7 +4913,7 @@ static void cg__emit_masked_piece(ind__writer *w, const char *row) {
 }
 
 static ind_status cg__emit_masked(ind__writer *w) {
-    const int last = w->domain.rank - 1;
+    const int last = w->plan->domain.rank - 1;
     const char *row = last == 1 ? "i0" : "row";
     const uint32_t mask = cg__only_mask(w, last);
     cg__use_positions(w);
@@ -4912,10 +4935,10 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }
-    if (w->domain.rank == 0) {
+    if (w->plan->domain.rank == 0) {
         ind__textf(&w->code, "if (threadIdx.x != 0) return;\n");
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    } else if (w->domain.rank == 1) {
+    } else if (w->plan->domain.rank == 1) {
         cg__emit_pointwise_line(w);
     } else if (w->variant->per_thread > w->variant->vector) {
         cg__emit_pointwise_steps(w);
@@ -4931,18 +4954,18 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
 /* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
 static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
-    int x = w->domain.rank - 1, best = -1, most = 0;
+    int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
         int bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++)
             if (cg__through_tile(w, i, x, y)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
-        bool long_enough = ind_hint(w->domain.extent[y]) >= 8 && ind_hint(w->domain.extent[x]) >= 8;
+        bool long_enough = ind_hint(w->plan->domain.extent[y]) >= 8 && ind_hint(w->plan->domain.extent[x]) >= 8;
         if (bytes > most && long_enough) {
             most = bytes;
             best = y;
@@ -4954,11 +4977,11 @@ static int cg__transposed_var(const ind__writer *w) {
 /* Blocks are tiles of x (fastest) and y (next) and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
     ind_expr tile = ind_int(w->context, w->variant->tile_m);
-    blocks[0] = ind_expr_ceildiv(w->domain.extent[x], tile);
-    blocks[1] = ind_expr_ceildiv(w->domain.extent[y], tile);
+    blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
+    blocks[1] = ind_expr_ceildiv(w->plan->domain.extent[y], tile);
     blocks[2] = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->domain.extent[v]);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->plan->domain.extent[v]);
 }
 
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
@@ -4985,8 +5008,8 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
                cg__int(w), step);
     w->var[x] = "x";
     w->var[y] = "y";
-    cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->domain.extent[x]),
-              cg__expr_string(w, w->domain.extent[y]));
+    cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->plan->domain.extent[x]),
+              cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
 /* How a load gets to its element, in ind__writer.kept. */
@@ -5005,14 +5028,14 @@ static void cg__choose_tile_loads(ind__writer *w, int x, int y) {
         const ind__inst *inst = cg__inst(w, i);
         bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(w, i, x) &&
                      !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-        w->kept[i] =
+        w->plan->kept[i] =
             tiles < IND__CG_MAX_TILES && cg__through_tile(w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
-        tiles += w->kept[i] == IND__CG_THROUGH_TILE;
-        if (!plain || w->vector[i] != w->variant->vector) continue;
+        tiles += w->plan->kept[i] == IND__CG_THROUGH_TILE;
+        if (!plain || w->plan->vector[i] != w->variant->vector) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), words = bytes < 4 ? 4 / bytes : 1;
         const int held = w->variant->per_thread / (w->variant->vector > 1 ? words : 1);
         if (ahead + held > IND__CG_AHEAD) continue;
-        w->kept[i] = IND__CG_BESIDE_TILE;
+        w->plan->kept[i] = IND__CG_BESIDE_TILE;
         ahead += held;
     }
 }
@@ -5021,10 +5044,10 @@ static void cg__choose_tile_loads(ind__writer *w, int x, int y) {
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->tile_m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] == IND__CG_DIRECTLY) continue;
+        if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), pad = bytes < 4 ? 4 / bytes : 1;
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", type, i, tile, tile + pad);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, w->variant->per_thread);
@@ -5034,11 +5057,11 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     int step = w->variant->threads / w->variant->tile_m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == which;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
     if (!any) return;
     cg__begin_tile(w, x, y, tile);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] != which) continue;
+        if (w->plan->kept[i] != which) continue;
         const char *element = cg__element(w, i);
         if (tile)
             ind__textf(&w->code, "tile%u[ty + k * %d][tx] = %s;\n", i, step, element);
@@ -5047,13 +5070,12 @@ static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     }
     cg__end_tile(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i] == which)
+        if (w->plan->kept[i] == which)
             w->memory[i] = tile ? cg__string(w, "tile%u[tx][ty + k * %d]", i, step) : cg__string(w, "x%u[k]", i);
 }
 
 static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
-    int x = w->domain.rank - 1;
-    cg__choose_tile_loads(w, x, y);
+    int x = w->plan->domain.rank - 1;
     cg__emit_tile_arrays(w);
     cg__emit_tile_position(w, x, y);
     cg__emit_tile_loads(w, x, y, IND__CG_BESIDE_TILE);
@@ -5096,8 +5118,8 @@ static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     cg__tiling t = {.x = x, .y = y, .size = v->tile_m, .n = v->vector};
     const int widest = cg__widest_tile(w, x, y), warps_x = t.size / 32;
     t.group = widest < 4 ? 4 / widest : 1;
-    t.full_x = ind_known_multiple(w->domain.extent[x], t.size);
-    t.full_y = ind_known_multiple(w->domain.extent[y], t.size);
+    t.full_x = ind_known_multiple(w->plan->domain.extent[x], t.size);
+    t.full_y = ind_known_multiple(w->plan->domain.extent[y], t.size);
     t.load_rows = v->threads / (t.size / t.n);
     t.load_steps = t.size / t.load_rows;
     t.store_rows = v->threads / 32 / warps_x * t.n;
@@ -5115,12 +5137,12 @@ static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint
 static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int units = t->size / t->group;
-        if (w->kept[i] == IND__CG_THROUGH_TILE) {
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE) {
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg__tile_unit(w, t, i), i, t->size, units + 1);
             ind__textf(&w->code, "ind_vec<%s, %d> z%u[%d];\n", cg__tile_unit(w, t, i), t->n / t->group, i,
                        t->load_steps);
         }
-        if (w->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, t->n, i,
                        t->store_steps * t->group);
     }
@@ -5145,7 +5167,7 @@ static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
 
 /* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
 static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
-    const ind_expr *extent = w->domain.extent;
+    const ind_expr *extent = w->plan->domain.extent;
     const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
     const char *in_y = t->full_y ? "" : cg__string(w, "y < %s", cg__expr_string(w, extent[t->y]));
     if (t->full_x && t->full_y) return;
@@ -5169,7 +5191,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+            if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
             const char *unit = cg__tile_unit(w, t, i);
             const int units = t->n / t->group;
             if (pass == 0) {
@@ -5199,11 +5221,11 @@ static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
 
 static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == IND__CG_BESIDE_TILE;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == IND__CG_BESIDE_TILE;
     if (!any) return;
     cg__begin_tile_store(w, t);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, t->n, cg__element(w, i));
     cg__end_vector_tile(w, t);
 }
@@ -5211,8 +5233,8 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 /* Where the loads find their element number j of a vector that is written. */
 static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
-        if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+        if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
         const ind_dtype type = cg__memory_dtype(w, i);
         w->memory[i] = t->group == 1 ? cg__string(w, "tile%u[to_x + j][to_y + k * %d]", i, t->store_rows)
                                      : cg__string(w, "(%s)(tile%u[to_x + j][to_y + k / %d * %d] >> k %% %d * %d)",
@@ -5222,11 +5244,10 @@ static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
 }
 
 static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
-    const cg__tiling t = cg__tiling_of(w, w->domain.rank - 1, y);
+    const cg__tiling t = cg__tiling_of(w, w->plan->domain.rank - 1, y);
     w->var[t.x] = "x";
     w->var[t.y] = "y";
     cg__use(w, IND__CG_VEC);
-    cg__choose_tile_loads(w, t.x, t.y);
     cg__emit_vector_tile_arrays(w, &t);
     cg__emit_vector_tile_position(w, &t);
     cg__emit_vector_loads_beside(w, &t);
@@ -5288,7 +5309,7 @@ static bool cg__two_step(const ind__inst *inst) {
 /* The REDUCE at i belongs to this sweep. */
 static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
+    if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
 }
 
@@ -5328,7 +5349,8 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
-        if (w->only_check[i] == IND__CG_CHECK_REDUCED && w->stage[i] == s->stage && !s->second) cg__need(w, i);
+        if (w->plan->only_check[i] == IND__CG_CHECK_REDUCED && w->plan->stage[i] == s->stage && !s->second)
+            cg__need(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
         bool terms = s->second && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && cg__softmax_term(w, i);
         cg__need(w, terms ? cg__softmax_term(w, i) : cg__inst(w, i)->arg[0]);
@@ -5345,12 +5367,12 @@ static bool cg__expensive(const ind__inst *inst) {
 
 static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
     (void)user;
-    if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
+    if (w->plan->kept[used] & IND__CG_MADE) w->plan->kept[used] |= IND__CG_FRONT;
 }
 
 /* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
-    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
 /* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
@@ -5361,21 +5383,21 @@ static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         if (cg__reduces_in(w, i, s)) cg__each_use(w, i, cg__mark_front);
-        if (!w->needed[i] || !(w->varies[i] & cg__r_mask(w))) continue;
-        if (!(w->kept[i] & IND__CG_MADE))
+        if (!w->needed[i] || !(w->plan->varies[i] & cg__r_mask(w))) continue;
+        if (!(w->plan->kept[i] & IND__CG_MADE))
             cg__each_use(w, i, cg__mark_front);
         else
             expensive |= cg__expensive(inst);
         loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
     }
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
+        values += w->plan->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool able = w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD &&
+        bool able = w->plan->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD &&
                     cg__inst(w, i)->op != IND_LOOP_INDIRECT;
-        w->kept[i] &= (uint8_t)~IND__CG_FRONT;
+        w->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
         if (!able || w->value[i] || !(expensive || values < loads)) continue;
-        w->kept[i] |= IND__CG_KEPT;
+        w->plan->kept[i] |= IND__CG_KEPT;
         w->value[i] = ""; /* later sweeps look no further */
     }
 }
@@ -5385,31 +5407,31 @@ static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
 static void cg__choose_kept(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
-    uint32_t innermost = w->domain.rrank ? 1u << (cg__num_vars(w) - 1) : 0, num = w->body->num_inst;
-    memset(w->kept, 0, num);
+    uint32_t innermost = w->plan->domain.rrank ? 1u << (cg__num_vars(w) - 1) : 0, num = w->body->num_inst;
+    memset(w->plan->kept, 0, num);
     for (uint32_t i = 1; i < num; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE) w->value[i] = "";
     for (int s = 0; s < n; s++) {
         cg__need_sweep(w, &sweep[s]);
         cg__keep_front(w, &sweep[s]);
         for (uint32_t i = 1; i < num; i++)
-            if (w->needed[i] && w->varies[i] & innermost && cg__inst(w, i)->op != IND_LOOP_STORE)
-                w->kept[i] |= IND__CG_MADE;
+            if (w->needed[i] && w->plan->varies[i] & innermost && cg__inst(w, i)->op != IND_LOOP_STORE)
+                w->plan->kept[i] |= IND__CG_MADE;
     }
     for (int s = 0; s < n; s++) {
         for (uint32_t i = 1; i < num; i++)
-            if (w->kept[i] & IND__CG_KEPT) w->value[i] = w->kept[i] & IND__CG_READ ? "" : NULL;
+            if (w->plan->kept[i] & IND__CG_KEPT) w->value[i] = w->plan->kept[i] & IND__CG_READ ? "" : NULL;
         cg__need_sweep(w, &sweep[s]);
         for (uint32_t i = 1; i < num; i++) {
             if (!w->needed[i]) continue;
-            bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
-            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
-            w->kept[i] |= IND__CG_READ;
+            bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & innermost;
+            if (load && w->plan->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->plan->kept[i] |= IND__CG_KEPT_LOAD;
+            w->plan->kept[i] |= IND__CG_READ;
         }
     }
     for (uint32_t i = 1; i < num; i++) {
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE || w->kept[i] & IND__CG_KEPT) w->value[i] = NULL;
-        w->kept[i] = (w->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
+        if (cg__inst(w, i)->op == IND_LOOP_REDUCE || w->plan->kept[i] & IND__CG_KEPT) w->value[i] = NULL;
+        w->plan->kept[i] = (w->plan->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
     }
 }
 
@@ -5418,13 +5440,14 @@ static void cg__choose_kept(ind__writer *w) {
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector =
-            load && !cg__mask_of(w, i) && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
+        bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
+                      w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
-        if (!w->kept[i] && !vector) continue;
+        if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
-        words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+        words +=
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
     }
     return words;
 }
@@ -5656,7 +5679,8 @@ static bool cg__is_fitted(const ind__writer *w) {
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
 static int64_t cg__piece_vectors(const ind__writer *w) {
     int64_t length;
-    if (w->domain.rrank != 2 || !ind_expr_is_int(w->domain.extent[w->domain.rank + 1], &length)) return 0;
+    if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
+        return 0;
     return length % w->variant->vector ? 0 : length / w->variant->vector;
 }
 
@@ -5935,7 +5959,7 @@ static bool cg__joins_chunks(const ind__writer *w) {
 static int cg__unroll_steps(const ind__writer *w) {
     int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
     const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
     while (steps > 2 && steps * bytes > under_way) steps /= 2;
@@ -5964,7 +5988,7 @@ static uint32_t cg__piece_store(const ind__writer *w) {
 /* Where piece `piece` of the row lies, of access i. */
 static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
-    return ind__substitute(cg__index_of(w, i), w->domain.var + w->domain.rank, at, 2);
+    return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
 
 static int cg__sector_elements(const ind__writer *w, uint32_t i) {
@@ -5983,7 +6007,8 @@ static void cg__emit_within(ind__writer *w) {
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
     const int lanes = w->variant->pieces * w->variant->piece_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
-    const char *all = cg__expr_string(w, w->domain.extent[w->domain.rank]), *live = "", *inside = "", *last = "";
+    const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
+               *last = "";
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
         inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
@@ -5998,7 +6023,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 /* Opens the loop over the rounds; returns how many scopes that are. */
 static int cg__begin_pieces(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int rounds = v->per_thread / v->vector, first = w->domain.rank;
+    const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
@@ -6013,36 +6038,36 @@ static int cg__begin_pieces(ind__writer *w) {
 /* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
    where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
 static bool cg__takes_rows(const ind__writer *w) {
-    return w->handover && w->handover->takes;
+    return w->plan->handover && w->plan->handover->takes;
 }
 
 /* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
-    const char *r = w->domain.rrank == 1 ? "r0" : "r";
-    cg__begin(w, "for (int k = 0; k < %d; k++)", w->handover->looks);
-    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->handover->threads);
+    const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
+    cg__begin(w, "for (int k = 0; k < %d; k++)", w->plan->handover->looks);
+    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->plan->handover->threads);
     cg__begin(w, "if (%s < %s)", r, cg__expr_string(w, cg__r_numel(w)));
     return 2;
 }
 
 /* The variables of the row, of the place that a loop over it is at. */
 static void cg__name_place(ind__writer *w) {
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r0";
+    if (w->plan->domain.rrank == 1)
+        w->var[w->plan->domain.rank] = "r0";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
 }
 
 /* Is it what others leave, or read beside that, without an index from memory? */
 static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
-           w->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+           w->plan->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* Each trip to the L2 begins before any is waited for. */
 static void cg__emit_looks(ind__writer *w) {
-    const int looks = w->handover->looks;
+    const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_ahead(w, i))
             ind__textf(&w->code, "%s ahead%u[%d];\n",
@@ -6066,7 +6091,7 @@ static void cg__emit_looks(ind__writer *w) {
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r", *type = cg__int(w);
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *times = n > 1 ? cg__string(w, " * %d", n) : "";
     int scopes = 1;
@@ -6077,7 +6102,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
     } else if (cg__takes_rows(w)) {
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->handover->looks);
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->plan->handover->looks);
         cg__emit_looks(w);
         scopes += cg__begin_looks(w);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
@@ -6115,25 +6140,28 @@ static bool cg__holds_across(const ind__writer *w) {
 
 /* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
 static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
-    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+    return w->plan->domain.rrank > 1 && !(w->plan->varies[i] >> (cg__num_vars(w) - 1) & 1);
 }
 
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
-    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
+    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] ||
+        !(w->plan->varies[i] & r))
         return false;
-    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)) && !cg__holds_across(w))) return false;
+    if (cg__repeats(w, i) || (w->plan->across[i] && !(w->plan->varies[i] & cg__p_mask(w)) && !cg__holds_across(w)))
+        return false;
     if (cg__is_broadcast(w, i)) return false;
-    for (int v = w->domain.rank; v < cg__num_vars(w); v++)
+    for (int v = w->plan->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    return w->vector[i] == w->variant->vector;
+    return w->plan->vector[i] == w->variant->vector;
 }
 
 /* A load of the row that is copied into shared memory while the block works on the row before. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
-    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
-    if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->plan->across[i]) return false;
+    if (!(w->plan->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
+        return false;
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
@@ -6179,7 +6207,7 @@ static int cg__begin_edge(ind__writer *w) {
     if (cg__in_registers(w))
         ind__textf(&w->code, "const int k = %d%s, j = 0;\n", v->per_thread / v->vector, rounds > 1 ? " + e" : "");
     ind__textf(&w->code, "const %s r0 = %s < head ? %s : %s - edges + %s;\n", cg__int(w), at, at, length, at);
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
     return rounds > 1 ? 2 : 1;
 }
 
@@ -6238,8 +6266,8 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
         if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
         double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         for (int d = 0; d < cg__num_vars(w); d++)
-            if (w->varies[i] >> d & 1) bytes *= (double)ind_hint(w->domain.extent[d]);
-        const bool once = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
+            if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
+        const bool once = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
                           !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
         if (bytes <= w->target->l2_bytes || !once) return false;
         streams = true;
@@ -6347,8 +6375,8 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
-    return w->domain.rank == 1 || v->blocks_per_sm == 1;
+    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
 static void cg__name_rows(ind__writer *w, const char *name);
@@ -6379,7 +6407,7 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__begin(w, "if (lane < edges)");
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element_in_memory(w, i));
     cg__end(w);
@@ -6423,10 +6451,10 @@ static void cg__emit_row_order(ind__writer *w) {
 
 /* Declares the P variables of the row whose number is `name`. */
 static void cg__name_rows(ind__writer *w, const char *name) {
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = name;
     else
-        cg__split_linear(w, name, 0, w->domain.rank);
+        cg__split_linear(w, name, 0, w->plan->domain.rank);
 }
 
 /* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
@@ -6570,7 +6598,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
 
 /* Other things that several sweeps need are kept as values. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->kept[i] && !cg__is_row_load(w, i);
+    return w->plan->kept[i] && !cg__is_row_load(w, i);
 }
 
 static void cg__emit_kept_arrays(ind__writer *w) {
@@ -6601,7 +6629,7 @@ static void cg__use_kept_values(ind__writer *w) {
 /* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
 static void cg__forget_chunk_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
+        if (w->plan->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
 /* What is needed of memory beside what others leave, ahead of the wait for that. */
@@ -6651,7 +6679,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
-        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+        if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
     return true;
 }
@@ -6700,7 +6728,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     w->var[v] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, stage);
     cg__keep_values(w);
-    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__emit_accumulate(w, &rest, w->plan->domain.rrank == 1 ? w->var[v] : "r + j");
     cg__end(w);
     w->var[v] = base;
 }
@@ -6708,12 +6736,12 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
 /* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *base = w->var[v];
     int stage = s->stage + s->second; /* the terms of a softmax need its maximum */
     cg__emit_chunk_arrays(w, s);
     if (n == 1) {
-        if (w->handover && w->handover->takes) cg__emit_beside_handed(w, stage);
+        if (w->plan->handover && w->plan->handover->takes) cg__emit_beside_handed(w, stage);
         cg__emit(w, IND__CG_ALL_VARS, stage);
         cg__keep_values(w);
         cg__emit_accumulate(w, s, one_r ? base : "r");
@@ -6792,7 +6820,7 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     cg__need_all(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         others |= w->needed[i] && !w->known[i] && !w->value[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
-                  !(w->varies[i] & ~cg__p_mask(w)) && w->stage[i] <= s->stage;
+                  !(w->plan->varies[i] & ~cg__p_mask(w)) && w->plan->stage[i] <= s->stage;
     cg__need_sweep(w, s);
     for (uint32_t i = 1; i < w->body->num_inst && others; i++) {
         if (!cg__starts_here(w, i)) continue;
@@ -6810,7 +6838,7 @@ static int cg__spare_registers(const ind__writer *w);
 
 static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
@@ -6847,7 +6875,8 @@ static bool cg__reads_apart(const ind__writer *w) {
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
    index nothing uses is done ahead all the same: no result asks for it. */
 static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
-    const bool row = !((w->varies[user] | w->varies[used]) & ~cg__p_mask(w)), there = w->known[used] || w->value[used];
+    const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
+               there = w->known[used] || w->value[used];
     if (!row || there || cg__is_root(w, user)) return;
     if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
@@ -6921,7 +6950,7 @@ static void cg__emit_row_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        if (!cg__is_root(w, i) || w->known[i] || (w->varies[i] & cg__r_mask(w))) continue;
+        if (!cg__is_root(w, i) || w->known[i] || (w->plan->varies[i] & cg__r_mask(w))) continue;
         cg__need(w, i);
         any = true;
         over = over || (store && cg__stores_over(w, i));
@@ -6943,8 +6972,8 @@ static void cg__emit_row_stores(ind__writer *w) {
 /* The partial result of the column at hand: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
-    for (int v = 0; v < w->domain.rank; v++) zero[v] = ind_int(w->context, 0);
-    ind_expr column = ind__substitute(cg__index_of(w, i), w->domain.var, zero, w->domain.rank);
+    for (int v = 0; v < w->plan->domain.rank; v++) zero[v] = ind_int(w->context, 0);
+    ind_expr column = ind__substitute(cg__index_of(w, i), w->plan->domain.var, zero, w->plan->domain.rank);
     const char *columns = cg__expr_string(w, cg__r_numel(w));
     return cg__string(w, "%s[run * %s + %s]", cg__buffer(w, cg__inst(w, i)->source), columns,
                       cg__expr_string(w, column));
@@ -6991,7 +7020,7 @@ static void cg__emit_columns(ind__writer *w) {
 /* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
    row after the other. */
 static void cg__begin_run(ind__writer *w) {
-    bool one = w->domain.rank == 1, teams = cg__has_teams(w);
+    bool one = w->plan->domain.rank == 1, teams = cg__has_teams(w);
     const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const %s run = blockIdx.x;\n", type);
     cg__emit_columns(w);
@@ -7008,7 +7037,7 @@ static void cg__store_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__joins_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
-        bool vector = n > 1 && w->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
+        bool vector = n > 1 && w->plan->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
         const char *base = w->var[last], *element = cg__column_element(w, i);
         if (vector) ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[memory].memory, n, i);
         if (n > 1) cg__unroll(w);
@@ -7028,7 +7057,7 @@ static void cg__store_columns(ind__writer *w) {
 static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     int n = v->vector, columns = cg__team_columns(w);
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r";
     int scopes = cg__emit_sweep_loops(w);
     if (n > 1) cg__unroll(w);
@@ -7040,9 +7069,9 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
               v->threads);
     if (one_r)
-        w->var[w->domain.rank] = "r0";
+        w->var[w->plan->domain.rank] = "r0";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
     cg__use(w, IND__CG_JOIN_SHARED);
     ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
                columns, i, r);
@@ -7074,16 +7103,17 @@ static void cg__emit_team_columns(ind__writer *w) {
 /* Which row (P point) this thread works on, and which part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
+    bool one = w->plan->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
     const char *name = one ? "i0" : "p", *type = cg__int(w);
-    const char *rows = cg__expr_string(w, cg__p_numel(w)), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *rows = cg__expr_string(w, cg__p_numel(w)),
+               *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     int per_row = column ? v->rows : cg__row_threads(w);
     if (column) {
         ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", per_row, per_row);
         ind__textf(&w->code, "const %s column = %s * %d + x;\n", type, block, per_row);
         ind__textf(&w->code, "const bool live = column < %s;\n", rows);
         if (!cg__shares_states(w)) ind__textf(&w->code, "if (!live) return;\n");
-        if (w->domain.rank)
+        if (w->plan->domain.rank)
             ind__textf(&w->code, "const %s %s = live ? column : (%s)(%s) - 1;\n", type, name, type, rows);
     } else if (w->kernel->run) {
         ind__textf(&w->code,
@@ -7101,17 +7131,17 @@ static void cg__emit_row_position(ind__writer *w) {
         if (v->shifted) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
-        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
         cg__emit_piece(w);
-        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__emit_within(w);
 }
 
@@ -7150,7 +7180,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes ? bytes : 1;
 }
@@ -7173,10 +7203,10 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
 
 /* One step of the loop along a row, at `r`. */
 static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r";
+    if (w->plan->domain.rrank == 1)
+        w->var[w->plan->domain.rank] = "r";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
     chunk(w, s);
 }
 
@@ -7243,18 +7273,22 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
+/* Bytes of the states that all blocks leave of one reduction, of `own` results each. */
+static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
+    return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+}
+
 /* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
 static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
-    int64_t offset = 0, blocks = w->variant->num_counters;
+    int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
         const char *type = cg__state_spelling(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
-        offset += (blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+        offset += cg__partial_bytes(w, i, own);
     }
-    w->variant->partial_bytes = offset;
     cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
                cg__expr_string(w, w->variant->splits));
@@ -7279,7 +7313,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 
 /* The elements behind the last whole vector, by the first block. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
-    int n = w->variant->vector, last = w->domain.rank;
+    int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
     if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
     const char *extent = cg__expr_string(w, row);
@@ -7294,7 +7328,12 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
 
 /* Do the blocks of a row meet through words, one for each thread of the last of them? */
 static bool cg__meets_in_words(const ind__writer *w) {
-    return cg__shares_results(w) && (int64_t)w->variant->num_counters <= w->variant->threads;
+    return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
+}
+
+/* Where the words of 8 bytes begin, behind the counters of 4. */
+static int cg__words_from(int64_t blocks) {
+    return (int)(blocks + 1) / 2 * 2;
 }
 
 /* Words of a block's states. */
@@ -7311,8 +7350,8 @@ static int cg__split_words(const ind__writer *w) {
    trips to the L2 more. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
-    const int64_t blocks = w->variant->num_counters;
-    const int words = cg__split_words(w), from = (int)(blocks + 1) / 2 * 2; /* words of 8 bytes, behind counters of 4 */
+    const int64_t blocks = w->variant->split_blocks;
+    const int words = cg__split_words(w), from = cg__words_from(blocks);
     cg__use(w, IND__CG_SPLIT_WORDS);
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code,
@@ -7342,7 +7381,6 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     }
     cg__emit_join(w, s);
     cg__end(w);
-    w->variant->num_counters = (uint32_t)(from + 2 * blocks * words);
 }
 
 static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
@@ -7360,7 +7398,7 @@ static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector;
-    bool one = w->domain.rank == 1, whole = n == 1 || w->domain.rrank > 1;
+    bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
     const char *splits = cg__expr_string(w, w->variant->splits);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
@@ -7368,11 +7406,11 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     if (cg__meets_in_words(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
-    if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
+    if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
     if (one)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);
@@ -7410,7 +7448,7 @@ static int cg__split_shared_rows(const ind__writer *w) {
 
 /* One row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
-    int v = w->domain.rank - 1, n = w->variant->vector;
+    int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
     if (n > 1) {
         cg__emit(w, ~(1u << v), s->stage);
@@ -7440,12 +7478,12 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
     cg__begin(w, "if (live)");
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "column";
     else
-        cg__split_linear(w, "column", 0, w->domain.rank);
+        cg__split_linear(w, "column", 0, w->plan->domain.rank);
     cg__need_sweep(w, s);
-    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->domain.rank - 1) : 0), s->stage);
+    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
                         cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
                         cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
@@ -7506,15 +7544,15 @@ static void cg__emit_column_stores(ind__writer *w) {
     int columns = cg__split_columns(w);
     const char *type = cg__int(w);
     ind__textf(&w->code, "const %s own = %s * %d + threadIdx.x;\n", type,
-               w->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
+               w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
     cg__begin(w, "if (threadIdx.x < %d && own < %s)", columns, cg__expr_string(w, cg__p_numel(w)));
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "own";
     else
-        cg__split_linear(w, "own", 0, w->domain.rank);
+        cg__split_linear(w, "own", 0, w->plan->domain.rank);
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_root(w, i) && !(w->varies[i] & cg__r_mask(w))) cg__need(w, i);
+        if (cg__is_root(w, i) && !(w->plan->varies[i] & cg__r_mask(w))) cg__need(w, i);
     cg__close_needed(w);
     cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
     cg__end(w);
@@ -7529,7 +7567,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
-               cg__int(w), w->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
+               cg__int(w), w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
     ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
     cg__emit_sweep_comment(w, s);
     cg__emit_states(w, s);
@@ -7542,7 +7580,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    memset(w->kept, 0, w->body->num_inst);
+    memset(w->plan->kept, 0, w->body->num_inst);
     w->lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);
@@ -7560,7 +7598,7 @@ static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
 /* Opens the loop over the rows of the batch, and declares the row. */
 static void cg__begin_batch(ind__writer *w, bool loads) {
     const ind__variant *v = w->variant;
-    const char *name = w->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
+    const char *name = w->plan->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
     cg__unroll(w);
     cg__begin(w, "for (int b = 0; b < %d; b++)", v->batch);
     ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / v->batch);
@@ -7568,10 +7606,10 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__begin(w, "if (%s < %s)", name, rows);
     else
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
 /* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
@@ -7606,10 +7644,6 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
     if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
-    if (cg__in_registers(w) && (w->variant->strategy != IND_STRATEGY_ROW_STAGED || w->variant->held))
-        cg__choose_kept(w);
-    else
-        memset(w->kept, 0, w->body->num_inst);
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
@@ -7776,14 +7810,14 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)))) return true;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)))) return true;
     }
     return false;
 }
 
 /* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
 static bool cg__scans_only(const ind__writer *w) {
-    return w->scan_stage == 0 && !cg__has_row_values(w);
+    return w->plan->scan_stage == 0 && !cg__has_row_values(w);
 }
 
 /* SCAN_COLUMN: do threads share rows? */
@@ -7838,9 +7872,10 @@ static void cg__emit_combine_state(ind__writer *w) {
 /* The row that the thread works on: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1;
-    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    if (w->domain.rank && v->rows == 1)
+    bool one = w->plan->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w),
+               *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->plan->domain.rank && v->rows == 1)
         ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
     if (cg__scans_team(w)) {
         const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector),
@@ -7858,8 +7893,8 @@ static void cg__emit_scan_position(ind__writer *w) {
     if (one)
         w->var[0] = v->rows > 1 ? "p" : "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
-    w->var[w->domain.rank] = "r";
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
+    w->var[w->plan->domain.rank] = "r";
 }
 
 /* =============================================================================== src/cuda/emit/scan/shared_kernel.c */
@@ -7867,13 +7902,13 @@ static void cg__emit_scan_position(ind__writer *w) {
 
 /* The last sweep over the row, in which elements are stored. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+    return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
 }
 
 /* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
@@ -7884,7 +7919,7 @@ static void cg__emit_row_values(ind__writer *w) {
 
 /* What is the same all along the row, and the states of the reductions of this sweep. */
 static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
@@ -7898,14 +7933,14 @@ static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
 
 /* Does the sweep compute what the sort at i begins with? */
 static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
-    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
+    return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
 /* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
 static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
+        if (s->stores && (cg__stores_per_element(w, i) || w->plan->only_check[i])) cg__need(w, i);
         if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
     }
     cg__close_needed(w);
@@ -7942,13 +7977,13 @@ static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->runs[i] = w->needed[i] && cg__is_scan(w, i);
-        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
+        if (w->runs[i] && w->plan->level[i] > levels) levels = w->plan->level[i];
     }
     return levels;
 }
 
 static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
-    return w->runs[i] && w->level[i] == level;
+    return w->runs[i] && w->plan->level[i] == level;
 }
 
 /* Marks the elements of the scans of a level. */
@@ -7968,7 +8003,7 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
         if (w->runs[i]) cg__need_element(w, i);
     cg__close_needed(w);
     bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
-    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
+    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->plan->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
 /* The next pass has to scan again. */
@@ -8013,7 +8048,7 @@ enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
 /* Places before a row that its first vector may begin at. */
 static int cg__most_shift(const ind__writer *w) {
-    return w->shift ? w->variant->vector - 1 : 0;
+    return w->plan->shift ? w->variant->vector - 1 : 0;
 }
 
 /* Rows that begin anywhere have vectors that lie beside them in part. To ask of each element whether it is in the row
@@ -8021,12 +8056,12 @@ static int cg__most_shift(const ind__writer *w) {
    beside the row can be worked on like others: they are read as 0, lose their states, and are not stored. */
 static bool cg__pads(const ind__writer *w) {
     const int n = w->variant->vector;
-    if (!w->shift) return false;
+    if (!w->plan->shift) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (!(w->varies[i] & cg__r_mask(w))) continue;
+        if (!(w->plan->varies[i] & cg__r_mask(w))) continue;
         if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_CALL) return false;
-        if (cg__is_access(w, i) && w->vector[i] != n) return false;
+        if (cg__is_access(w, i) && w->plan->vector[i] != n) return false;
     }
     return true;
 }
@@ -8050,16 +8085,16 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     }
     int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
     p.single = !cg__looks_back(w) && cg__longest_row(w) <= chunk - cg__most_shift(w);
-    p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    p.exact = !w->plan->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
     if (p.team) {
         p.size = "limit";
         p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
         p.turn = p.team > 1 && !p.single;
     }
-    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
+    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->plan->scan_stage > 0);
     p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     p.size_value = cg__string(w, "(%s)(%s)", cg__int(w), size);
-    if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
+    if (w->plan->domain.rank) p.base = w->var[w->plan->domain.rank - 1];
     if (!p.ahead) cg__fail(w);
     return p;
 }
@@ -8080,11 +8115,11 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
     if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
-    if (w->shift) {
-        w->var[w->domain.rank] = "0";
-        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->shift),
-                   ind_dtype_bytes(cg__memory_dtype(w, w->shift)), p.run);
-        w->var[w->domain.rank] = "r";
+    if (w->plan->shift) {
+        w->var[w->plan->domain.rank] = "0";
+        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->plan->shift),
+                   ind_dtype_bytes(cg__memory_dtype(w, w->plan->shift)), p.run);
+        w->var[w->plan->domain.rank] = "r";
     }
     ind__textf(&w->code, "const int first = ");
     if (p.team)
@@ -8095,7 +8130,7 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
         ind__textf(&w->code, "threadIdx.x * %d", p.run);
     else
         ind__textf(&w->code, "threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d", 32 * p.lines * p.run, p.run);
-    ind__textf(&w->code, w->shift ? " - shift;\n" : ";\n");
+    ind__textf(&w->code, w->plan->shift ? " - shift;\n" : ";\n");
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
@@ -8108,12 +8143,12 @@ static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *
         return;
     }
     ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
 }
 
 /* What is found at base + j, where the rows beside one another are a vector. */
 static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
-    int v = w->domain.rank - 1;
+    int v = w->plan->domain.rank - 1;
     if (p->run == 1) return;
     w->var[v] = back ? p->base : cg__string(w, "(%s + j)", p->base);
     if (w->linear_name[v]) w->linear_name[v] = back ? "p" : "(p + j)";
@@ -8132,7 +8167,7 @@ static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
         return;
     }
     ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
 }
 
 /* ======================================================================================= src/cuda/emit/scan/chunk.c */
@@ -8140,8 +8175,9 @@ static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
 
 static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && !w->value[i] &&
-           w->vector[i] == w->variant->vector && !cg__indirect_varies(w, cg__index_of(w, i), w->domain.rank);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] & cg__r_mask(w) && !w->value[i] &&
+           w->plan->vector[i] == w->variant->vector &&
+           !cg__indirect_varies(w, cg__index_of(w, i), w->plan->domain.rank);
 }
 
 static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t mark) {
@@ -8179,25 +8215,25 @@ static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint
 static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_t i, bool parts) {
     w->memory[i] = NULL;
     const char *element = cg__element(w, i);
-    if (w->shift)
+    if (w->plan->shift)
         ind__textf(&w->code, "if (%sind_whole<%d>(&%s, r0, %s)) ", parts ? "!" : "", p->run, element, p->size_value);
-    if (w->shift && parts)
+    if (w->plan->shift && parts)
         ind__textf(&w->code, "x%u[k] = ind_load_part<%d>(&%s, r0, %s);\n", i, p->run, element, p->size_value);
     else if (p->run > 1)
         ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
     else
         ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
     w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
-    if (p->run > 1) cg__use(w, w->shift ? IND__CG_VEC_PART : IND__CG_VEC);
+    if (p->run > 1) cg__use(w, w->plan->shift ? IND__CG_VEC_PART : IND__CG_VEC);
 }
 
 /* Parts of vectors are put together of elements, for which a warp waits: that comes last. */
 static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
-    for (int parts = 0; any && parts <= (w->shift != 0); parts++) {
+    for (int parts = 0; any && parts <= (w->plan->shift != 0); parts++) {
         cg__begin_lines(w, p, begin);
-        bool guarded = !w->shift && (!p->exact || !p->single);
+        bool guarded = !w->plan->shift && (!p->exact || !p->single);
         if (guarded)
             cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)",
                       p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
@@ -8218,7 +8254,7 @@ static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i] || w->level[i] > levels) continue;
+        if (!w->runs[i] || w->plan->level[i] > levels) continue;
         const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
         ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
         if (cg__is_exclusive(w, i))
@@ -8238,7 +8274,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     for (uint32_t i = 1; i < num && guarded; i++)
         if (cg__runs_at(w, i, level))
             ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
-    if (guarded) cg__begin(w, w->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
+    if (guarded) cg__begin(w, w->plan->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
     cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
     cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
@@ -8392,7 +8428,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
 /* As cg__vector_stores, of what lies in the row. */
 static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
         w->memory[i] = NULL;
         ind__textf(&w->code, "ind_store_part(&%s, y%u, r0, %s);\n", cg__element(w, i), i, p->size_value);
         cg__use(w, IND__CG_VEC_PART);
@@ -8403,13 +8439,13 @@ static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
-    if (!p->exact && !w->shift && (vectors || p->team))
+    if (!p->exact && !w->plan->shift && (vectors || p->team))
         ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
     cg__need_scanned(w, p->sweep);
     if (vectors) cg__emit_chunk_arrays(w, p->sweep);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
-    if (w->shift && !p->pads)
+    if (w->plan->shift && !p->pads)
         ind__textf(&w->code, "if (r < 0 || r >= %s) continue;\n", p->size);
     else if (!p->exact && !p->pads && !vectors && !p->team)
         ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
@@ -8420,14 +8456,14 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
         cg__emit_scanned(w, p->sweep);
     cg__end(w);
     cg__move_back(w, p);
-    if (!p->team) w->var[w->domain.rank] = "r0";
+    if (!p->team) w->var[w->plan->domain.rank] = "r0";
     if (vectors) cg__emit_chunk_adds(w, p->sweep);
-    if (w->shift)
+    if (w->plan->shift)
         cg__store_parts(w, p);
     else if (vectors)
         cg__vector_stores(w);
     cg__end(w);
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
 }
 
 static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
@@ -8466,8 +8502,8 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
         cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size, w->shift ? " + shift" : "",
-                  cg__scan_chunk(w, &p));
+        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size,
+                  w->plan->shift ? " + shift" : "", cg__scan_chunk(w, &p));
     }
     cg__emit_scan_chunk(w, &p);
     if (!p.single && !cg__looks_back(w)) cg__end(w);
@@ -8518,7 +8554,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 }
 
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
     cg__sweep last = cg__scan_sweep(w);
     if (cg__combines(w)) cg__emit_combine_state(w);
     cg__emit_scan_shared(w, size);
@@ -8573,7 +8609,7 @@ static void cg__sorted_row(ind__writer *w, int part, const char **begin, const c
     uint32_t store = cg__sorted_store(w, part);
     ind_expr stride, base;
     *begin = *step = "";
-    if (!store || !ind__affine(cg__index_of(w, store), w->domain.var[w->domain.rank], &stride, &base)) {
+    if (!store || !ind__affine(cg__index_of(w, store), w->plan->domain.var[w->plan->domain.rank], &stride, &base)) {
         ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
         cg__fail(w);
         return;
@@ -8674,12 +8710,12 @@ static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *
     cg__end_scan_sweep(w, s);
     if (!fills) return;
     cg__emit_sort_row(w, size);
-    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->scan_stage > s->stage)
+    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->plan->scan_stage > s->stage)
         ind__textf(&w->code, "__syncthreads();\n");
 }
 
 static ind_status cg__emit_sort(ind__writer *w) {
-    const char *key, *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *key, *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
     const char *type = cg__types[cg__sorted_dtype(w, &key)].memory;
     bool shared = w->variant->strategy == IND_STRATEGY_SORT_SHARED;
     cg__use(w, IND__CG_SORT);
@@ -8689,8 +8725,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__emit_scan_position(w);
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
-    for (int stage = 0; stage <= w->scan_stage; stage++) {
-        cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
+    for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
+        cg__sweep s = {.stage = stage, .stores = stage == w->plan->scan_stage};
         cg__emit_sort_sweep(w, &s, size);
     }
     cg__emit_row_stores(w);
@@ -8736,8 +8772,8 @@ typedef struct cg__mm_problem {
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
 static void cg__mm_join_depth(ind__writer *w) {
-    ind__loops *d = &w->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
+    ind__loops *d = &w->plan->domain;
+    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->plan->domain, v);
     if (d->rrank < 2 || w->failed) return;
     ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
     ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
@@ -8753,9 +8789,10 @@ static void cg__mm_join_depth(ind__writer *w) {
    with one weight become a single one. */
 static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
-        ind_expr outer = w->domain.var[p->m - 1];
+        ind_expr outer = w->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
+        if (!ind__ok(outer) || w->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->plan->domain, p->m - 1))
+            return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
@@ -8803,7 +8840,7 @@ static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
 
 /* Has the LOAD other elements in every row and column of the operand? */
 static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return p->k >= 0 && o->x >= 0 && w->varies[i] >> p->k & w->varies[i] >> o->x & 1;
+    return p->k >= 0 && o->x >= 0 && w->plan->varies[i] >> p->k & w->plan->varies[i] >> o->x & 1;
 }
 
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
@@ -8846,13 +8883,13 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
 static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
     ind_expr stride, rest = cg__index_of(w, o->load);
-    for (int v = 0; v < w->domain.rank + w->domain.rrank; v++)
-        if (!ind__affine(rest, w->domain.var[v], &stride, &rest)) return true;
+    for (int v = 0; v < w->plan->domain.rank + w->plan->domain.rrank; v++)
+        if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return true;
     return false;
 }
 
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
-    return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
+    return v < 0 ? ind_int(w->context, 1) : w->plan->domain.extent[v];
 }
 
 static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
@@ -8871,7 +8908,7 @@ static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = w->domain.rrank ? w->domain.rank : -1,
+                          .k = w->plan->domain.rrank ? w->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
     cg__mm_join_rows(w, p);
@@ -8883,8 +8920,8 @@ static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
     p->size_n = cg__mm_extent(w, p->n);
     p->size_k = cg__mm_extent(w, p->k);
     p->batch = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->domain.extent[v]);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->plan->domain.extent[v]);
 }
 
 /* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
@@ -8906,7 +8943,7 @@ static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__m
 
 static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
                            int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->kept[i] & bit << (o == &p->a ? 0 : 2);
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->kept[i] & bit << (o == &p->a ? 0 : 2);
 }
 
 /* The size of what neighbours lie along. */
@@ -8929,7 +8966,7 @@ static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm
         if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
         if (ind__ok(guard)) cg__guard(w->variant, guard);
         w->variant->guard_aligned |= aligned;
-        w->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        w->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }
@@ -9103,16 +9140,19 @@ static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bit
 /* =================================================================================== src/cuda/templates/gemm/plan.c */
 /* ---- the choice of a vector width ---- */
 
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART; and the note that it
-   differs from column to column, even where b does not depend on the column. */
+/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
 static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
     for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+}
+
+/* The sum differs from column to column, even where b does not depend on the column. */
+static void cg__mm_vary_sum(ind__writer *w, const cg__mm_problem *p) {
     if (p->n < 0) return;
-    w->varies[p->dot] |= 1u << p->n;
+    w->plan->varies[p->dot] |= 1u << p->n;
     for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__join_use);
 }
 
@@ -9128,7 +9168,7 @@ static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
         bool fits = cg__mm_contiguous(w, i, p->n) && cg__vector_access(w, i, p->n, n, &guard, &aligned);
         if (fits && ind_dtype_bytes(cg__memory_dtype(w, i)) * n > 16) return false;
         if (!fits && cg__inst(w, i)->op == IND_LOOP_STORE) return false;
-        if (fits) w->vector[i] = (uint8_t)n;
+        if (fits) w->plan->vector[i] = (uint8_t)n;
     }
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
@@ -9136,7 +9176,8 @@ static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
 }
 
 static int cg__mm_choose_vector(ind__writer *w, const cg__mm_problem *p) {
-    cg__mm_spell_sum(w, p);
+    cg__mm_spell_sum(w, p); /* which ends what the epilogue needs */
+    cg__mm_vary_sum(w, p);
     cg__need_stores(w);
     for (int n = 8; n >= 2; n /= 2)
         if (cg__mm_try_vector(w, p, n)) return n;
@@ -9195,11 +9236,11 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
                 ind_dtype_name(p->sum));
 }
 
-/* Decides everything; w->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(ind__writer *w, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&w->scratch, sizeof *p);
     if (!p) return ind__failed(w->context);
-    w->matmul = p;
+    w->plan->matmul = p;
     cg__mm_find_problem(w, p);
     if (w->failed) return ind__failed(w->context);
     if (p->sum == IND_BOOL)
@@ -9223,14 +9264,14 @@ static void cg__mm_spell(ind__writer *w, int v, const char *text) {
 
 /* The domain's variables under their plain names: i0, i1, .. and r0. */
 static void cg__mm_spell_plain(ind__writer *w) {
-    for (int v = 0; v < w->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
-    if (w->domain.rrank) w->var[w->domain.rank] = "r0";
+    for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
+    if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
 
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *type = cg__int(w), *wide = w->wide ? "(long long)" : "", *at[3];
+    const char *type = cg__int(w), *wide = w->plan->wide ? "(long long)" : "", *at[3];
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
@@ -9285,7 +9326,7 @@ static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_operand *o, ind_
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
     *stride = ind_int(w->context, 0);
-    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->domain.var[p->k], stride, &rest);
+    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
 /* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
@@ -9337,7 +9378,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     bool separable = cg__mm_step_of(w, p, o, &stride);
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
     cg__mm_spell(w, p->k, "first_k");
-    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->domain.var[p->k]) : ind_int(w->context, 0);
+    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->tile_k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
@@ -9608,7 +9649,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
 
 /* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
-    const cg__mm_problem *p = w->matmul;
+    const cg__mm_problem *p = w->plan->matmul;
     int n = w->variant->tile_n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles, in the "
@@ -9793,7 +9834,7 @@ static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int ro
 }
 
 static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->vector[i] > 1;
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->plan->vector[i] > 1;
 }
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
@@ -9864,7 +9905,8 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
-    const cg__mm_problem *p = w->matmul;
+    const cg__mm_problem *p = w->plan->matmul;
+    cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
                w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
@@ -9894,7 +9936,7 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
         const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
         if (tiled && !fits) return false;
         if (!fits) continue;
-        w->vector[i] = (uint8_t)n;
+        w->plan->vector[i] = (uint8_t)n;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         tiles += tiled;
         shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
@@ -9905,7 +9947,7 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
     if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
     if (narrowest * n > 16 || widest * n > 32) return false;
     for (int k = 0; k < 2; k++)
-        if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
+        if (!cg__multiple(w, w->plan->domain.extent[k ? y : x], n, &guard)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
     return true;
@@ -9914,7 +9956,7 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
 /* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
-    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= 2.0 * w->target->num_sms;
 }
 
@@ -9964,7 +10006,7 @@ static void cg__choose_transpose(ind__writer *w, int x, int y) {
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         double bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
             if (!cg__is_access(w, i) || !cg__in_runs(w, i, v)) continue;
@@ -9981,15 +10023,15 @@ static int cg__best_pointwise(const ind__writer *w) {
 /* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
    tile costs less than stores of single elements, however many loads they help. -1: none. */
 static int cg__stored_var(const ind__writer *w, int other) {
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
-        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        bool all = ind_hint(w->plan->domain.extent[v]) >= 8 && ind_hint(w->plan->domain.extent[other]) >= 8;
         for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
             const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
             if (cg__inst(w, i)->op == IND_LOOP_STORE)
                 all = along;
             else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
-                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+                tiles += ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[v]);
         }
         if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
     }
@@ -10020,7 +10062,7 @@ static int cg__pointwise_steps(const ind__writer *w) {
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
     const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
-    return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
 }
 
 static void cg__choose_pointwise(ind__writer *w) {
@@ -10028,27 +10070,27 @@ static void cg__choose_pointwise(ind__writer *w) {
     int best = cg__best_pointwise(w);
     const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
     if (stored >= 0) best = stored;
-    if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
+    if (best >= 0 && best != w->plan->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
     v->threads = w->part_threads ? w->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
-    w->tile_y = cg__transposed_var(w);
-    if (w->tile_y >= 0) {
-        cg__choose_transpose(w, w->domain.rank - 1, w->tile_y);
+    w->plan->tile_y = cg__transposed_var(w);
+    if (w->plan->tile_y >= 0) {
+        cg__choose_transpose(w, w->plan->domain.rank - 1, w->plan->tile_y);
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    if (w->domain.rank > 0) {
-        v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
+    if (w->plan->domain.rank > 0) {
+        v->vector = cg__choose_vector(w, w->plan->domain.rank - 1, w->plan->domain.rank == 1);
         v->vector = cg__shift_points(w, v->vector, guard, aligned);
     }
     v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
     ind_expr points = cg__p_numel(w);
-    if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
+    if (w->plan->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
     cg__grid(w, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
         cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
@@ -10120,11 +10162,12 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
     x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
-        x.once += op != IND_LOOP_CONSTANT && !(w->varies[i] & cg__r_mask(w));
-        if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w))) continue;
+        x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
+        if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w))) continue;
         x.stores += op == IND_LOOP_STORE;
-        if (op == IND_LOOP_STORE || !(w->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: in a cache */
-        x.bytes += w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w)))
+            continue; /* the same for all rows: in a cache */
+        x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
     if (!x.loads) x.loads = 1, x.bytes = IND__CG_FLIGHT_BYTES; /* rows that are only computed */
@@ -10187,7 +10230,7 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(w);
     int best = 32;
-    const bool meet = w->kernel->run || w->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet = w->kernel->run || w->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
     for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
@@ -10221,7 +10264,7 @@ static int cg__threads_of(int64_t vectors, int rounds) {
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) &&
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) &&
             ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
             return true;
     return false;
@@ -10250,7 +10293,7 @@ static int cg__looped_sweeps(ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->part && !w->kernel->run &&
+    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->plan->part && !w->kernel->run &&
            cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
@@ -10285,12 +10328,12 @@ static bool cg__fit_anyway(ind__writer *w) {
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !w->part && cg__looped_sweeps(w) == 1) return false;
+    if (2 * v->threads > IND__CG_FULL_THREADS && !w->plan->part && cg__looped_sweeps(w) == 1) return false;
     const int many = cg__shifted_blocks(w, cg__least_registers(w)),
               some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = w->way == 0 ? many : some;
-    if (w->part || v->blocks_per_sm < 2) return true;
+    if (w->plan->part || v->blocks_per_sm < 2) return true;
     w->more_ways = w->way < bounded + 1;
     if (w->way >= bounded) v->blocks_per_sm = 1;
     if (w->way >= bounded) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
@@ -10310,9 +10353,9 @@ static bool cg__wish_blocks(ind__writer *w) {
     if (v->shifted) return cg__wish_shifted_blocks(w);
     const bool reduces = cg__looped_sweeps(w) == 1;
     const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = w->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
+    const bool alone = w->plan->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
     if (reduces && !w->kernel->run && alone) return false;
-    if (w->part || w->kernel->run || cg__fit_anyway(w)) return true;
+    if (w->plan->part || w->kernel->run || cg__fit_anyway(w)) return true;
     const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
@@ -10332,10 +10375,10 @@ static bool cg__wish_blocks(ind__writer *w) {
 static void cg__fit_threads(ind__writer *w) {
     ind__variant *v = w->variant;
     ind_context *c = w->context;
-    if (!v->to || w->part || v->pieces) return;
+    if (!v->to || w->plan->part || v->pieces) return;
     ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
                                   : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
-    if (w->row_from < v->vector)
+    if (w->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
@@ -10346,8 +10389,8 @@ static void cg__fit_threads(ind__writer *w) {
 /* Does a launch know how long its rows are, and planning not? */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
-    return !w->part && !w->handover && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
+    return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
 /* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
@@ -10395,7 +10438,7 @@ static bool cg__take_pieces(ind__writer *w, int lanes, int64_t each) {
 static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
     const int64_t vectors = cg__piece_vectors(w);
     w->variant->pieces = w->variant->piece_lanes = 0;
-    if (!vectors || w->variant->shifted || w->kernel->run || w->handover || cg__counts_places(w)) return lanes;
+    if (!vectors || w->variant->shifted || w->kernel->run || w->plan->handover || cg__counts_places(w)) return lanes;
     const bool taken = cg__take_pieces(w, lanes, cg__lanes_of_piece(w)) || cg__take_pieces(w, lanes, vectors);
     return taken ? w->variant->pieces * vectors : lanes;
 }
@@ -10414,7 +10457,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
             words.staged += memory;
         else if (cg__is_row_load(w, i))
             words.common += memory;
-        else if (w->kept[i])
+        else if (w->plan->kept[i])
             words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
     }
     return words;
@@ -10437,11 +10480,11 @@ static void cg__wish_warp_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) {
         v->blocks_per_sm = w->way == 0 ? cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS) : 1;
-        w->more_ways = !w->part && w->way == 0 && v->blocks_per_sm > 1;
+        w->more_ways = !w->plan->part && w->way == 0 && v->blocks_per_sm > 1;
         if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
         return;
     }
-    if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
+    if (v->batch || w->kernel->run || w->plan->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
     w->more_ways = w->way == 0;
     if (w->way > 0) return;
     v->blocks_per_sm = IND__CG_WARP_BLOCKS;
@@ -10500,19 +10543,20 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
 /* ===================================================================================== src/cuda/decide/row_staged.c */
 static bool cg__reads_broadcast(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i))
+            return true;
     return false;
 }
 
 /* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
    one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
-    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
+    const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
-        bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
+        if (inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
+        bool row = w->plan->varies[i] & cg__r_mask(w) && w->plan->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
         if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
         any |= cg__is_staged(w, i);
@@ -10665,7 +10709,7 @@ static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blo
 /* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w)))
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
             return w->variant->shifted;
     return false;
 }
@@ -10785,14 +10829,15 @@ static bool cg__fit_staged(ind__writer *w, int64_t longest) {
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
 static bool cg__start_at_lines(ind__writer *w) {
     ind__variant *v = w->variant;
-    if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
+    if (v->shifted || v->vector == 1 || w->plan->domain.rrank != 1 || !w->assume ||
+        !ind_expr_is_int(cg__r_numel(w), NULL))
         return false;
     const uint32_t leader = cg__shift_leader(w, v->vector);
     if (!leader || !cg__start_known(w, leader)) return false;
     const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
     if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
-    w->leader = leader;
-    return v->shifted = w->starts_shifted = true;
+    w->plan->leader = leader;
+    return v->shifted = w->plan->starts_shifted = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
@@ -10811,7 +10856,7 @@ static void cg__trim_cluster(ind__writer *w, int64_t longest) {
 static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
+    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->plan->part || w->kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */
@@ -10913,11 +10958,11 @@ static int64_t cg__guard_length(ind__writer *w) {
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
     if (w->variant->to) longest = w->variant->to;
     if (longest > most) longest = most;
-    w->row_from = w->variant->to
-                      ? w->variant->from
-                      : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    w->plan->row_from = w->variant->to
+                            ? w->variant->from
+                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
-        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
+        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->plan->row_from), row)))
         cg__fail(w);
     if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
     return longest;
@@ -10929,7 +10974,8 @@ static int64_t cg__guard_length(ind__writer *w) {
    long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
 static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     const ind__variant before = *w->variant;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
+    const bool known =
+        ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->plan->part;
     if (!cg__choose_row_known(w, longest)) return false;
     if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
         cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
@@ -10942,9 +10988,9 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
 static bool cg__can_cluster(const ind__writer *w) {
-    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
+    if (w->plan->part || w->kernel->run || w->max_cluster < 2 || !w->plan->domain.rrank) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
             return false;
     return cg__num_joins(w) > 0;
 }
@@ -10967,7 +11013,7 @@ static int cg__looped_cluster(const ind__writer *w) {
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
     const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
-    return w->handover && registers < 48 ? 48 : registers;
+    return w->plan->handover && registers < 48 ? 48 : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
@@ -11016,7 +11062,22 @@ static bool cg__can_split(ind__writer *w, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     w->variant->strategy = strategy;
     if (w->kernel->run || ind__body_unbacked(w->schedule->program, w->body)) return false;
-    return w->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+    return w->plan->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+}
+
+/* The memory through which blocks share results: counters, and words beside them or partial results. */
+static void cg__set_split_memory(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(w) : 1;
+    v->num_counters = (uint32_t)v->split_blocks;
+    v->partial_bytes = 0;
+    if (!v->split_blocks) return;
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(w)) {
+        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(w));
+        return;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i)) v->partial_bytes += cg__partial_bytes(w, i, own);
 }
 
 /* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
@@ -11031,7 +11092,8 @@ static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
     v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
     v->shared_bytes = ind_int(c, 0);
     int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)), limit = w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    if (cg__shares_results(w)) v->num_counters = (uint32_t)(most < limit ? most : limit);
+    if (cg__shares_results(w)) v->split_blocks = most < limit ? most : limit;
+    cg__set_split_memory(w);
     if (!ind__ok(v->splits)) cg__fail(w);
 }
 
@@ -11039,9 +11101,9 @@ static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
 static void cg__fit_split_steps(ind__writer *w, int64_t step) {
     int64_t blocks = (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM;
     ind_expr keep = w->variant->guard, end = ind_int(w->context, blocks * step * 16);
-    if (w->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
+    if (w->plan->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
     w->variant->guard = keep;
-    w->wide = true;
+    w->plan->wide = true;
     w->variant->index_bits = 64;
 }
 
@@ -11054,7 +11116,7 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
     if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
     v->threads = IND__CG_SPLIT_THREADS;
     cg__fit_split_steps(w, (int64_t)v->threads * 8);
-    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->domain.rrank == 1);
+    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->plan->domain.rrank == 1);
     v->rows = 1;
     v->per_thread = v->vector;
     cg__set_splits(w, cg__p_numel(w), least);
@@ -11067,7 +11129,7 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
 static int cg__column_vector(ind__writer *w, int states) {
     for (int n = 8; n >= 2; n /= 2) {
         bool fits = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
-        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
+        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->plan->domain.rank - 1, n, false)) return n;
     }
     cg__no_vectors(w);
     return 1;
@@ -11097,7 +11159,7 @@ static bool cg__choose_column_split(ind__writer *w) {
 static void cg__choose_finish(ind__writer *w) {
     ind__variant *v = w->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
-    v->threads = w->handover->threads;
+    v->threads = w->plan->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
     cg__why(w, "the block that began last walks along what others leave");
     cg__grid(w, cg__p_numel(w), 1);
@@ -11109,7 +11171,7 @@ static void cg__choose_finish(ind__writer *w) {
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
    cross entropy 0.97 and 0.85 of a copy, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
-    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->leader)) <= 2;
+    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
     return narrow && cg__shifted_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
@@ -11118,14 +11180,14 @@ static int64_t cg__warp_row(const ind__writer *w) {
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-    if (w->handover && w->handover->takes) {
+    if (w->plan->handover && w->plan->handover->takes) {
         cg__choose_finish(w);
         return;
     }
     if (cg__choose_row_split(w, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    v->vector = w->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
+    v->vector = w->plan->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
     v->vector = cg__shift_rows(w, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(w);
@@ -11150,7 +11212,7 @@ static void cg__choose_reduction(ind__writer *w) {
     int best = cg__best_p(w, r);
     bool column = !w->kernel->run && best >= 0 && r &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
+    if (column && best != w->plan->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
@@ -11186,7 +11248,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+        if (cg__loads_chunk(w, i)) loads += w->plan->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
     }
     return ahead ? states + loads : states > loads ? states : loads;
 }
@@ -11194,7 +11256,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = 16;
-    if (w->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
@@ -11213,10 +11275,10 @@ static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
-    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
     if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
-    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
-           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+    return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
 /* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
@@ -11227,24 +11289,24 @@ static void cg__choose_scan_shift(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__moves_neighbours(w, i)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+        if (!w->plan->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->plan->shift = i;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
     while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
         n *= 2;
-    if (n == 1) w->shift = 0;
-    if (!w->shift) return;
+    if (n == 1) w->plan->shift = 0;
+    if (!w->plan->shift) return;
     w->variant->vector = n;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+        if (cg__moves_neighbours(w, i)) w->plan->vector[i] = (uint8_t)n;
 }
 
 /* Bytes that are moved for each element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__is_access(w, i) && w->plan->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes;
 }
 
@@ -11279,7 +11341,7 @@ static void cg__choose_lookback(ind__writer *w) {
     ind_expr groups =
         ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
     ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
-    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
+    w->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
     cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
     cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
 }
@@ -11371,7 +11433,7 @@ static void cg__choose_scan_team(ind__writer *w) {
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
-    cg__choose_scan_vector(w, w->domain.rank - 1, n);
+    cg__choose_scan_vector(w, w->plan->domain.rank - 1, n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
         bytes += own;
@@ -11399,7 +11461,7 @@ static void cg__choose_scan(ind__writer *w) {
     int best = cg__best_p(w, r);
     bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
+    if (column && best != w->plan->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
@@ -11473,6 +11535,7 @@ static void cg__choose_sort(ind__writer *w) {
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
+    if (!w->context) return; /* never begun */
     ind__text_free(&w->code);
     ind__free(w->context, w->arg);
     ind__arena_free(&w->scratch);
@@ -11523,47 +11586,83 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
-    uint32_t n = k->body->num_inst + 1;
+/* The arrays of a body plan, from an arena. */
+typedef struct cg__plan_array {
+    size_t offset, element; /* in ind__body_plan; bytes of an entry */
+} cg__plan_array;
+
+static const cg__plan_array cg__plan_arrays[] = {
+    {offsetof(ind__body_plan, varies), sizeof(uint32_t)},
+    {offsetof(ind__body_plan, only_check), 1},
+    {offsetof(ind__body_plan, rooted), 1},
+    {offsetof(ind__body_plan, stage), 1},
+    {offsetof(ind__body_plan, level), 1},
+    {offsetof(ind__body_plan, kept), 1},
+    {offsetof(ind__body_plan, vector), 1},
+    {offsetof(ind__body_plan, uniform), 1},
+    {offsetof(ind__body_plan, across), 1},
+    {offsetof(ind__body_plan, through), 1},
+};
+
+/* A body plan with arrays of its own for n instructions: copies of those of `from`, or zeroed. NULL on failure. */
+static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, size_t n) {
+    ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
+    if (!plan) return NULL;
+    if (from) *plan = *from;
+    for (size_t i = 0; i < sizeof cg__plan_arrays / sizeof *cg__plan_arrays; i++) {
+        const cg__plan_array *a = &cg__plan_arrays[i];
+        void *array = ind__arena_alloc(arena, n * a->element), *source = NULL;
+        if (!array) return NULL;
+        if (from) memcpy(&source, (const char *)from + a->offset, sizeof source);
+        if (source) memcpy(array, source, n * a->element);
+        memcpy((char *)plan + a->offset, &array, sizeof array);
+    }
+    if (from && from->matmul) {
+        plan->matmul = (struct cg__mm_problem *)ind__arena_copy(arena, from->matmul, sizeof *from->matmul);
+        if (!plan->matmul) return NULL;
+    }
+    return plan;
+}
+
+/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, ind__body_plan *plan) {
+    const uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
-                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
                        .variant = v,
+                       .plan = plan,
                        .arena = &p->arena,
-                       .assume = assume,
-                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
     w->value = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->value);
     w->memory = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->memory);
-    w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->uniform = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
-        !w->vector || !w->uniform || !w->across || !w->through || !w->kept || !w->level || !w->runs)
-        return ind__failed(p->context);
-    memset(w->vector, 1, n);
+    if (!w->value || !w->memory || !w->known || !w->needed || !w->runs) return ind__failed(p->context);
     for (uint32_t i = 0; i < k->num_args; i++) {
         ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
-    if (!cg__find_functions(w)) return ind__failed(p->context);
+    return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
+}
+
+/* What decides: a writer whose body plan is its own. It goes with cg__free. */
+static ind_status cg__init_decider(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    const size_t n = k->body->num_inst + 1;
+    ind_status status = cg__init(w, p, k, v, NULL);
+    w->max_cluster = p->target.max_cluster;
+    w->assume = assume;
+    w->tuning = p->tuning;
+    if (status) return status;
+    w->plan = cg__new_body_plan(&w->scratch, NULL, n);
+    if (!w->plan) return ind__failed(p->context);
+    memset(w->plan->vector, 1, n);
     cg__domain_init(w);
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
@@ -11590,7 +11689,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
+    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -11638,8 +11737,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
-    if (!status && ind__ok(w->lookback))
-        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    if (!status && ind__ok(w->plan->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
     if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
@@ -11904,44 +12003,91 @@ static void cg__retune(ind__writer *w) {
     if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
 }
 
-/* Decides and writes the body. */
-static ind_status cg__emit_kernel(ind__writer *w) {
-    ind_status status = IND_OK;
+/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+static void cg__choose_kept_loads(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(w, w->plan->domain.rank - 1, w->plan->tile_y);
+    if (w->kernel->kind != IND_KERNEL_REDUCTION || cg__splits_rows(w)) return;
+    memset(w->plan->kept, 0, w->body->num_inst);
+    if (cg__in_registers(w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(w);
+}
+
+static void cg__choose_strategy(ind__writer *w) {
+    switch (w->kernel->kind) {
+    case IND_KERNEL_REDUCTION: cg__choose_reduction(w); break;
+    case IND_KERNEL_SCAN: cg__choose_scan(w); break;
+    case IND_KERNEL_SORT: cg__choose_sort(w); break;
+    default: cg__choose_pointwise(w); break;
+    }
+}
+
+/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+static ind_status cg__decide(ind__writer *w) {
     if (w->kernel->kind == IND_KERNEL_MATMUL) {
         cg__analyse(w);
         cg__choose_index_bits(w);
-        status = cg__choose_matmul(w, w->variant);
-        if (!status) status = cg__emit_matmul(w);
-    } else {
-        if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
-        cg__split_vars(w);
-        if (w->failed) return ind__failed(w->context);
-        if (w->kernel->kind == IND_KERNEL_REDUCTION)
-            cg__choose_reduction(w);
-        else if (w->kernel->kind == IND_KERNEL_SCAN)
-            cg__choose_scan(w);
-        else if (w->kernel->kind == IND_KERNEL_SORT)
-            cg__choose_sort(w);
-        else
-            cg__choose_pointwise(w);
-        if (!w->part) cg__retune(w);
-        if (w->failed) return ind__failed(w->context);
-        status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
-                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
-                 : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
-                 : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
-                 : w->variant->strategy == IND_STRATEGY_MASKED    ? cg__emit_masked(w)
-                                                                  : cg__emit_pointwise(w);
+        return cg__choose_matmul(w, w->variant);
     }
+    if (!ind__loops_drop_ones(&w->plan->domain)) cg__fail(w);
+    cg__split_vars(w);
+    if (w->failed) return ind__failed(w->context);
+    cg__choose_strategy(w);
+    if (!w->plan->part) cg__retune(w);
+    if (w->failed) return ind__failed(w->context);
+    cg__choose_kept_loads(w);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+static ind_status cg__emit_body(ind__writer *w) {
+    switch (w->kernel->kind) {
+    case IND_KERNEL_MATMUL: return cg__emit_matmul(w);
+    case IND_KERNEL_REDUCTION: return cg__emit_reduction(w);
+    case IND_KERNEL_SCAN: return cg__emit_scan_kernel(w);
+    case IND_KERNEL_SORT: return cg__emit_sort(w);
+    default: break;
+    }
+    if (w->variant->strategy == IND_STRATEGY_TRANSPOSE) return cg__emit_transpose(w, w->plan->tile_y);
+    return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
+}
+
+static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind__writer *d) {
+    ind_status status = cg__init(w, p, d->kernel, d->variant, d->plan);
+    if (!status) status = cg__emit_body(w);
     if (status) return status;
     return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
 }
 
+static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
+    return a->code.size == b->code.size && (!a->code.size || !memcmp(a->code.data, b->code.data, a->code.size)) &&
+           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
+}
+
+/* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
+static ind_status cg__check_text(ind_plan *p, const ind__writer *d, const ind__writer *first) {
+    ind__arena arena = {.context = p->context};
+    ind__variant variant = *d->variant;
+    ind__writer copy = *d, again = {0};
+    copy.variant = &variant;
+    copy.plan = cg__new_body_plan(&arena, d->plan, d->body->num_inst + 1);
+    ind_status status = copy.plan ? cg__write_once(&again, p, &copy) : ind__failed(p->context);
+    if (!status && !cg__same_text(&again, first))
+        status = ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", d->kernel->name);
+    cg__free(&again);
+    ind__arena_free(&arena);
+    return status;
+}
+
+/* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
+static ind_status cg__write_body(ind__writer *w, ind_plan *p, const ind__writer *d) {
+    ind_status status = cg__write_once(w, p, d);
+    return !status && ind__verifying(p->context) ? cg__check_text(p, d, w) : status;
+}
+
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
-static bool cg__sizes_fit(ind__writer *w) {
-    if (w->wide) return true;
+static bool cg__sizes_fit(ind__writer *d, const ind__writer *w) {
+    if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0))
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
             return false;
     return true;
 }
@@ -11953,23 +12099,25 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        ind__writer d, w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .from = p->from,
                             .to = p->to,
                             .dependent = cg__launches_dependent(p)};
-        ind_status status = cg__init(&w, p, k, v, assume);
-        w.force_wide = attempt == 1;
+        ind_status status = cg__init_decider(&d, p, k, v, assume);
+        d.force_wide = attempt == 1;
         v->way = way;
-        w.way = alone ? way - IND__CG_ALONE : way;
-        if (alone) w.max_cluster = 1;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
+        d.way = alone ? way - IND__CG_ALONE : way;
+        if (alone) d.max_cluster = 1;
+        if (!status) status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w);
-        *more = w.more_ways;
-        *used |= w.used;
+        *more = d.more_ways;
+        *used |= d.used;
         cg__free(&w);
+        cg__free(&d);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -12181,7 +12329,7 @@ static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
@@ -12205,9 +12353,9 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions       ? "it calls a function of the user"
-                    : ind__ok(w->lookback) ? "its blocks wait for one another"
-                                           : NULL;
+    part->why_not = w->num_functions             ? "it calls a function of the user"
+                    : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
+                                                 : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
@@ -12491,14 +12639,16 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        ind__writer d, w = {0};
         ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, assume);
-        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
+        ind_status status = cg__init_decider(&d, p, k, &v, assume);
+        d.force_wide = attempt == 1, d.part_threads = threads;
+        if (!status) d.plan->part = true, status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__keep_part(&w, part);
         cg__free(&w);
+        cg__free(&d);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -12787,41 +12937,46 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__is_access(w, i) || cg__handed(w, i) < 0) continue;
         const bool whole = inst->op == op && !inst->arg[op == IND_LOOP_LOAD ? 0 : 1] && !inst->reduction;
-        if (!whole || w->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
+        if (!whole || w->plan->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
         found++;
     }
-    return found == w->handover->num;
+    return found == w->plan->handover->num;
 }
 
 /* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
    all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
+    if (w->num_functions || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
-        return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
-               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);
+        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
+               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
     return (s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_LOOPED) &&
-           w->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->domain.var[0]);
+           w->plan->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
-    ind__writer w;
+    ind__writer d, w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
-    ind_status status = cg__init(&w, p, &p->schedule->kernel[part->kernel], &v, v.assume);
-    w.part = true;
-    w.handover = h;
-    w.tuning = (ind__tuning){0};
-    w.lookback = ind_int(p->context, 1);
-    if (!h->takes && !status) h->rows = cg__p_numel(&w);
-    if (!status) w.lookback = ind_expr_add(w.lookback, ind_expr_mul(ind_int(p->context, h->num), h->rows));
-    if (!status) status = cg__emit_kernel(&w);
-    *able = !status && cg__suits_finish(&w) && cg__sizes_fit(&w);
+    ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
+    d.tuning = (ind__tuning){0};
+    *able = false;
+    if (!status) {
+        d.plan->part = true;
+        d.plan->handover = h;
+        if (!h->takes) h->rows = cg__p_numel(&d);
+        d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
+        status = cg__decide(&d);
+    }
+    if (!status) *able = cg__suits_finish(&d);
+    if (!status && *able) status = cg__write_body(&w, p, &d);
+    *able = *able && !status && cg__sizes_fit(&d, &w);
     if (*able) status = cg__keep_part(&w, part);
     cg__free(&w);
+    cg__free(&d);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
+    if (!w->context) return; /* never begun */
     ind__text_free(&w->code);
     ind__free(w->context, w->arg);
     ind__arena_free(&w->scratch);
@@ -51,47 +52,83 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
-    uint32_t n = k->body->num_inst + 1;
+/* The arrays of a body plan, from an arena. */
+typedef struct cg__plan_array {
+    size_t offset, element; /* in ind__body_plan; bytes of an entry */
+} cg__plan_array;
+
+static const cg__plan_array cg__plan_arrays[] = {
+    {offsetof(ind__body_plan, varies), sizeof(uint32_t)},
+    {offsetof(ind__body_plan, only_check), 1},
+    {offsetof(ind__body_plan, rooted), 1},
+    {offsetof(ind__body_plan, stage), 1},
+    {offsetof(ind__body_plan, level), 1},
+    {offsetof(ind__body_plan, kept), 1},
+    {offsetof(ind__body_plan, vector), 1},
+    {offsetof(ind__body_plan, uniform), 1},
+    {offsetof(ind__body_plan, across), 1},
+    {offsetof(ind__body_plan, through), 1},
+};
+
+/* A body plan with arrays of its own for n instructions: copies of those of `from`, or zeroed. NULL on failure. */
+static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, size_t n) {
+    ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
+    if (!plan) return NULL;
+    if (from) *plan = *from;
+    for (size_t i = 0; i < sizeof cg__plan_arrays / sizeof *cg__plan_arrays; i++) {
+        const cg__plan_array *a = &cg__plan_arrays[i];
+        void *array = ind__arena_alloc(arena, n * a->element), *source = NULL;
+        if (!array) return NULL;
+        if (from) memcpy(&source, (const char *)from + a->offset, sizeof source);
+        if (source) memcpy(array, source, n * a->element);
+        memcpy((char *)plan + a->offset, &array, sizeof array);
+    }
+    if (from && from->matmul) {
+        plan->matmul = (struct cg__mm_problem *)ind__arena_copy(arena, from->matmul, sizeof *from->matmul);
+        if (!plan->matmul) return NULL;
+    }
+    return plan;
+}
+
+/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, ind__body_plan *plan) {
+    const uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
-                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
                        .variant = v,
+                       .plan = plan,
                        .arena = &p->arena,
-                       .assume = assume,
-                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
     w->value = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->value);
     w->memory = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->memory);
-    w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->uniform = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
-        !w->vector || !w->uniform || !w->across || !w->through || !w->kept || !w->level || !w->runs)
-        return ind__failed(p->context);
-    memset(w->vector, 1, n);
+    if (!w->value || !w->memory || !w->known || !w->needed || !w->runs) return ind__failed(p->context);
     for (uint32_t i = 0; i < k->num_args; i++) {
         ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
-    if (!cg__find_functions(w)) return ind__failed(p->context);
+    return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
+}
+
+/* What decides: a writer whose body plan is its own. It goes with cg__free. */
+static ind_status cg__init_decider(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    const size_t n = k->body->num_inst + 1;
+    ind_status status = cg__init(w, p, k, v, NULL);
+    w->max_cluster = p->target.max_cluster;
+    w->assume = assume;
+    w->tuning = p->tuning;
+    if (status) return status;
+    w->plan = cg__new_body_plan(&w->scratch, NULL, n);
+    if (!w->plan) return ind__failed(p->context);
+    memset(w->plan->vector, 1, n);
     cg__domain_init(w);
     return w->failed ? ind__failed(p->context) : IND_OK;
 }
@@ -118,7 +155,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
+    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -166,8 +203,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
-    if (!status && ind__ok(w->lookback))
-        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    if (!status && ind__ok(w->plan->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
     if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;

@@ -41,7 +41,7 @@ static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
@@ -65,9 +65,9 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions       ? "it calls a function of the user"
-                    : ind__ok(w->lookback) ? "its blocks wait for one another"
-                                           : NULL;
+    part->why_not = w->num_functions             ? "it calls a function of the user"
+                    : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
+                                                 : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
@@ -351,14 +351,16 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        ind__writer d, w = {0};
         ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, assume);
-        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
+        ind_status status = cg__init_decider(&d, p, k, &v, assume);
+        d.force_wide = attempt == 1, d.part_threads = threads;
+        if (!status) d.plan->part = true, status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__keep_part(&w, part);
         cg__free(&w);
+        cg__free(&d);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);

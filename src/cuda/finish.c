@@ -134,41 +134,46 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__is_access(w, i) || cg__handed(w, i) < 0) continue;
         const bool whole = inst->op == op && !inst->arg[op == IND_LOOP_LOAD ? 0 : 1] && !inst->reduction;
-        if (!whole || w->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
+        if (!whole || w->plan->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
         found++;
     }
-    return found == w->handover->num;
+    return found == w->plan->handover->num;
 }
 
 /* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
    all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
+    if (w->num_functions || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
-        return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
-               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);
+        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
+               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
     return (s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_LOOPED) &&
-           w->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->domain.var[0]);
+           w->plan->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
-    ind__writer w;
+    ind__writer d, w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
-    ind_status status = cg__init(&w, p, &p->schedule->kernel[part->kernel], &v, v.assume);
-    w.part = true;
-    w.handover = h;
-    w.tuning = (ind__tuning){0};
-    w.lookback = ind_int(p->context, 1);
-    if (!h->takes && !status) h->rows = cg__p_numel(&w);
-    if (!status) w.lookback = ind_expr_add(w.lookback, ind_expr_mul(ind_int(p->context, h->num), h->rows));
-    if (!status) status = cg__emit_kernel(&w);
-    *able = !status && cg__suits_finish(&w) && cg__sizes_fit(&w);
+    ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
+    d.tuning = (ind__tuning){0};
+    *able = false;
+    if (!status) {
+        d.plan->part = true;
+        d.plan->handover = h;
+        if (!h->takes) h->rows = cg__p_numel(&d);
+        d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
+        status = cg__decide(&d);
+    }
+    if (!status) *able = cg__suits_finish(&d);
+    if (!status && *able) status = cg__write_body(&w, p, &d);
+    *able = *able && !status && cg__sizes_fit(&d, &w);
     if (*able) status = cg__keep_part(&w, part);
     cg__free(&w);
+    cg__free(&d);
     return status;
 }
 

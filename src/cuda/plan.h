@@ -102,6 +102,7 @@ typedef struct ind__variant {
     ind_expr shared_bytes; /* dynamic shared memory */
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
+    int64_t split_blocks;  /* *_SPLIT: those that share results, at most; 0: none do */
     uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */

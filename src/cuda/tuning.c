@@ -75,44 +75,91 @@ static void cg__retune(ind__writer *w) {
     if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
 }
 
-/* Decides and writes the body. */
-static ind_status cg__emit_kernel(ind__writer *w) {
-    ind_status status = IND_OK;
+/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+static void cg__choose_kept_loads(ind__writer *w) {
+    const ind__variant *v = w->variant;
+    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(w, w->plan->domain.rank - 1, w->plan->tile_y);
+    if (w->kernel->kind != IND_KERNEL_REDUCTION || cg__splits_rows(w)) return;
+    memset(w->plan->kept, 0, w->body->num_inst);
+    if (cg__in_registers(w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(w);
+}
+
+static void cg__choose_strategy(ind__writer *w) {
+    switch (w->kernel->kind) {
+    case IND_KERNEL_REDUCTION: cg__choose_reduction(w); break;
+    case IND_KERNEL_SCAN: cg__choose_scan(w); break;
+    case IND_KERNEL_SORT: cg__choose_sort(w); break;
+    default: cg__choose_pointwise(w); break;
+    }
+}
+
+/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+static ind_status cg__decide(ind__writer *w) {
     if (w->kernel->kind == IND_KERNEL_MATMUL) {
         cg__analyse(w);
         cg__choose_index_bits(w);
-        status = cg__choose_matmul(w, w->variant);
-        if (!status) status = cg__emit_matmul(w);
-    } else {
-        if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
-        cg__split_vars(w);
-        if (w->failed) return ind__failed(w->context);
-        if (w->kernel->kind == IND_KERNEL_REDUCTION)
-            cg__choose_reduction(w);
-        else if (w->kernel->kind == IND_KERNEL_SCAN)
-            cg__choose_scan(w);
-        else if (w->kernel->kind == IND_KERNEL_SORT)
-            cg__choose_sort(w);
-        else
-            cg__choose_pointwise(w);
-        if (!w->part) cg__retune(w);
-        if (w->failed) return ind__failed(w->context);
-        status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
-                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
-                 : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
-                 : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
-                 : w->variant->strategy == IND_STRATEGY_MASKED    ? cg__emit_masked(w)
-                                                                  : cg__emit_pointwise(w);
+        return cg__choose_matmul(w, w->variant);
     }
+    if (!ind__loops_drop_ones(&w->plan->domain)) cg__fail(w);
+    cg__split_vars(w);
+    if (w->failed) return ind__failed(w->context);
+    cg__choose_strategy(w);
+    if (!w->plan->part) cg__retune(w);
+    if (w->failed) return ind__failed(w->context);
+    cg__choose_kept_loads(w);
+    return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+static ind_status cg__emit_body(ind__writer *w) {
+    switch (w->kernel->kind) {
+    case IND_KERNEL_MATMUL: return cg__emit_matmul(w);
+    case IND_KERNEL_REDUCTION: return cg__emit_reduction(w);
+    case IND_KERNEL_SCAN: return cg__emit_scan_kernel(w);
+    case IND_KERNEL_SORT: return cg__emit_sort(w);
+    default: break;
+    }
+    if (w->variant->strategy == IND_STRATEGY_TRANSPOSE) return cg__emit_transpose(w, w->plan->tile_y);
+    return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
+}
+
+static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind__writer *d) {
+    ind_status status = cg__init(w, p, d->kernel, d->variant, d->plan);
+    if (!status) status = cg__emit_body(w);
     if (status) return status;
     return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
 }
 
+static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
+    return a->code.size == b->code.size && (!a->code.size || !memcmp(a->code.data, b->code.data, a->code.size)) &&
+           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
+}
+
+/* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
+static ind_status cg__check_text(ind_plan *p, const ind__writer *d, const ind__writer *first) {
+    ind__arena arena = {.context = p->context};
+    ind__variant variant = *d->variant;
+    ind__writer copy = *d, again = {0};
+    copy.variant = &variant;
+    copy.plan = cg__new_body_plan(&arena, d->plan, d->body->num_inst + 1);
+    ind_status status = copy.plan ? cg__write_once(&again, p, &copy) : ind__failed(p->context);
+    if (!status && !cg__same_text(&again, first))
+        status = ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", d->kernel->name);
+    cg__free(&again);
+    ind__arena_free(&arena);
+    return status;
+}
+
+/* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
+static ind_status cg__write_body(ind__writer *w, ind_plan *p, const ind__writer *d) {
+    ind_status status = cg__write_once(w, p, d);
+    return !status && ind__verifying(p->context) ? cg__check_text(p, d, w) : status;
+}
+
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
-static bool cg__sizes_fit(ind__writer *w) {
-    if (w->wide) return true;
+static bool cg__sizes_fit(ind__writer *d, const ind__writer *w) {
+    if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0))
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
             return false;
     return true;
 }
@@ -124,23 +171,25 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        ind__writer d, w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .from = p->from,
                             .to = p->to,
                             .dependent = cg__launches_dependent(p)};
-        ind_status status = cg__init(&w, p, k, v, assume);
-        w.force_wide = attempt == 1;
+        ind_status status = cg__init_decider(&d, p, k, v, assume);
+        d.force_wide = attempt == 1;
         v->way = way;
-        w.way = alone ? way - IND__CG_ALONE : way;
-        if (alone) w.max_cluster = 1;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
+        d.way = alone ? way - IND__CG_ALONE : way;
+        if (alone) d.max_cluster = 1;
+        if (!status) status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__assemble(&w);
-        *more = w.more_ways;
-        *used |= w.used;
+        *more = d.more_ways;
+        *used |= d.used;
         cg__free(&w);
+        cg__free(&d);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);

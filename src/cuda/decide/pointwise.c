@@ -12,7 +12,7 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
         const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
         if (tiled && !fits) return false;
         if (!fits) continue;
-        w->vector[i] = (uint8_t)n;
+        w->plan->vector[i] = (uint8_t)n;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         tiles += tiled;
         shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
@@ -23,7 +23,7 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
     if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
     if (narrowest * n > 16 || widest * n > 32) return false;
     for (int k = 0; k < 2; k++)
-        if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
+        if (!cg__multiple(w, w->plan->domain.extent[k ? y : x], n, &guard)) return false;
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
     return true;
@@ -32,7 +32,7 @@ static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
 /* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
-    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= 2.0 * w->target->num_sms;
 }
 
@@ -82,7 +82,7 @@ static void cg__choose_transpose(ind__writer *w, int x, int y) {
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         double bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
             if (!cg__is_access(w, i) || !cg__in_runs(w, i, v)) continue;
@@ -99,15 +99,15 @@ static int cg__best_pointwise(const ind__writer *w) {
 /* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
    tile costs less than stores of single elements, however many loads they help. -1: none. */
 static int cg__stored_var(const ind__writer *w, int other) {
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
-        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        bool all = ind_hint(w->plan->domain.extent[v]) >= 8 && ind_hint(w->plan->domain.extent[other]) >= 8;
         for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
             const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
             if (cg__inst(w, i)->op == IND_LOOP_STORE)
                 all = along;
             else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
-                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+                tiles += ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[v]);
         }
         if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
     }
@@ -138,7 +138,7 @@ static int cg__pointwise_steps(const ind__writer *w) {
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
     const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
-    return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
 }
 
 static void cg__choose_pointwise(ind__writer *w) {
@@ -146,27 +146,27 @@ static void cg__choose_pointwise(ind__writer *w) {
     int best = cg__best_pointwise(w);
     const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
     if (stored >= 0) best = stored;
-    if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
+    if (best >= 0 && best != w->plan->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);
     v->threads = w->part_threads ? w->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
-    w->tile_y = cg__transposed_var(w);
-    if (w->tile_y >= 0) {
-        cg__choose_transpose(w, w->domain.rank - 1, w->tile_y);
+    w->plan->tile_y = cg__transposed_var(w);
+    if (w->plan->tile_y >= 0) {
+        cg__choose_transpose(w, w->plan->domain.rank - 1, w->plan->tile_y);
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    if (w->domain.rank > 0) {
-        v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
+    if (w->plan->domain.rank > 0) {
+        v->vector = cg__choose_vector(w, w->plan->domain.rank - 1, w->plan->domain.rank == 1);
         v->vector = cg__shift_points(w, v->vector, guard, aligned);
     }
     v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
     ind_expr points = cg__p_numel(w);
-    if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
+    if (w->plan->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
     cg__grid(w, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
         cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",

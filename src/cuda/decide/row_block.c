@@ -20,7 +20,7 @@ static int cg__looped_sweeps(ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->part && !w->kernel->run &&
+    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->plan->part && !w->kernel->run &&
            cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
@@ -55,12 +55,12 @@ static bool cg__fit_anyway(ind__writer *w) {
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !w->part && cg__looped_sweeps(w) == 1) return false;
+    if (2 * v->threads > IND__CG_FULL_THREADS && !w->plan->part && cg__looped_sweeps(w) == 1) return false;
     const int many = cg__shifted_blocks(w, cg__least_registers(w)),
               some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = w->way == 0 ? many : some;
-    if (w->part || v->blocks_per_sm < 2) return true;
+    if (w->plan->part || v->blocks_per_sm < 2) return true;
     w->more_ways = w->way < bounded + 1;
     if (w->way >= bounded) v->blocks_per_sm = 1;
     if (w->way >= bounded) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
@@ -80,9 +80,9 @@ static bool cg__wish_blocks(ind__writer *w) {
     if (v->shifted) return cg__wish_shifted_blocks(w);
     const bool reduces = cg__looped_sweeps(w) == 1;
     const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = w->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
+    const bool alone = w->plan->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
     if (reduces && !w->kernel->run && alone) return false;
-    if (w->part || w->kernel->run || cg__fit_anyway(w)) return true;
+    if (w->plan->part || w->kernel->run || cg__fit_anyway(w)) return true;
     const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
     const bool few = may && least <= 64 && w->way < fewest;
     const int registers = w->way == 0 ? least : 64;
@@ -102,10 +102,10 @@ static bool cg__wish_blocks(ind__writer *w) {
 static void cg__fit_threads(ind__writer *w) {
     ind__variant *v = w->variant;
     ind_context *c = w->context;
-    if (!v->to || w->part || v->pieces) return;
+    if (!v->to || w->plan->part || v->pieces) return;
     ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
                                   : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
-    if (w->row_from < v->vector)
+    if (w->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
@@ -116,8 +116,8 @@ static void cg__fit_threads(ind__writer *w) {
 /* Does a launch know how long its rows are, and planning not? */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
-    return !w->part && !w->handover && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
+    return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
 /* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
@@ -165,7 +165,7 @@ static bool cg__take_pieces(ind__writer *w, int lanes, int64_t each) {
 static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
     const int64_t vectors = cg__piece_vectors(w);
     w->variant->pieces = w->variant->piece_lanes = 0;
-    if (!vectors || w->variant->shifted || w->kernel->run || w->handover || cg__counts_places(w)) return lanes;
+    if (!vectors || w->variant->shifted || w->kernel->run || w->plan->handover || cg__counts_places(w)) return lanes;
     const bool taken = cg__take_pieces(w, lanes, cg__lanes_of_piece(w)) || cg__take_pieces(w, lanes, vectors);
     return taken ? w->variant->pieces * vectors : lanes;
 }
@@ -184,7 +184,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
             words.staged += memory;
         else if (cg__is_row_load(w, i))
             words.common += memory;
-        else if (w->kept[i])
+        else if (w->plan->kept[i])
             words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
     }
     return words;
@@ -207,11 +207,11 @@ static void cg__wish_warp_blocks(ind__writer *w) {
     ind__variant *v = w->variant;
     if (v->shifted) {
         v->blocks_per_sm = w->way == 0 ? cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS) : 1;
-        w->more_ways = !w->part && w->way == 0 && v->blocks_per_sm > 1;
+        w->more_ways = !w->plan->part && w->way == 0 && v->blocks_per_sm > 1;
         if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
         return;
     }
-    if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
+    if (v->batch || w->kernel->run || w->plan->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
     w->more_ways = w->way == 0;
     if (w->way > 0) return;
     v->blocks_per_sm = IND__CG_WARP_BLOCKS;

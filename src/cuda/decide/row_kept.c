@@ -65,11 +65,11 @@ static int64_t cg__guard_length(ind__writer *w) {
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
     if (w->variant->to) longest = w->variant->to;
     if (longest > most) longest = most;
-    w->row_from = w->variant->to
-                      ? w->variant->from
-                      : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    w->plan->row_from = w->variant->to
+                            ? w->variant->from
+                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
-        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
+        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->plan->row_from), row)))
         cg__fail(w);
     if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
     return longest;
@@ -81,7 +81,8 @@ static int64_t cg__guard_length(ind__writer *w) {
    long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
 static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
     const ind__variant before = *w->variant;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
+    const bool known =
+        ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->plan->part;
     if (!cg__choose_row_known(w, longest)) return false;
     if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
         cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
@@ -94,9 +95,9 @@ static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
 static bool cg__can_cluster(const ind__writer *w) {
-    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
+    if (w->plan->part || w->kernel->run || w->max_cluster < 2 || !w->plan->domain.rrank) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
             return false;
     return cg__num_joins(w) > 0;
 }
@@ -119,7 +120,7 @@ static int cg__looped_cluster(const ind__writer *w) {
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
     const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
-    return w->handover && registers < 48 ? 48 : registers;
+    return w->plan->handover && registers < 48 ? 48 : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all

@@ -1,18 +1,19 @@
 static bool cg__reads_broadcast(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i))
+            return true;
     return false;
 }
 
 /* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
    one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
-    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
+    const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
-        bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
+        if (inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
+        bool row = w->plan->varies[i] & cg__r_mask(w) && w->plan->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
         if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
         any |= cg__is_staged(w, i);
@@ -165,7 +166,7 @@ static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blo
 /* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w)))
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
             return w->variant->shifted;
     return false;
 }
@@ -285,14 +286,15 @@ static bool cg__fit_staged(ind__writer *w, int64_t longest) {
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
 static bool cg__start_at_lines(ind__writer *w) {
     ind__variant *v = w->variant;
-    if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
+    if (v->shifted || v->vector == 1 || w->plan->domain.rrank != 1 || !w->assume ||
+        !ind_expr_is_int(cg__r_numel(w), NULL))
         return false;
     const uint32_t leader = cg__shift_leader(w, v->vector);
     if (!leader || !cg__start_known(w, leader)) return false;
     const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
     if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
-    w->leader = leader;
-    return v->shifted = w->starts_shifted = true;
+    w->plan->leader = leader;
+    return v->shifted = w->plan->starts_shifted = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
@@ -311,7 +313,7 @@ static void cg__trim_cluster(ind__writer *w, int64_t longest) {
 static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
     ind__variant *v = w->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
+    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->plan->part || w->kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */

@@ -28,11 +28,12 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
     x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
-        x.once += op != IND_LOOP_CONSTANT && !(w->varies[i] & cg__r_mask(w));
-        if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w))) continue;
+        x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
+        if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w))) continue;
         x.stores += op == IND_LOOP_STORE;
-        if (op == IND_LOOP_STORE || !(w->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: in a cache */
-        x.bytes += w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w)))
+            continue; /* the same for all rows: in a cache */
+        x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
     if (!x.loads) x.loads = 1, x.bytes = IND__CG_FLIGHT_BYTES; /* rows that are only computed */
@@ -95,7 +96,7 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(w);
     int best = 32;
-    const bool meet = w->kernel->run || w->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet = w->kernel->run || w->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
     for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
@@ -129,7 +130,7 @@ static int cg__threads_of(int64_t vectors, int rounds) {
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) &&
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) &&
             ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
             return true;
     return false;

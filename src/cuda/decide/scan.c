@@ -20,7 +20,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+        if (cg__loads_chunk(w, i)) loads += w->plan->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
     }
     return ahead ? states + loads : states > loads ? states : loads;
 }
@@ -28,7 +28,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = 16;
-    if (w->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
@@ -47,10 +47,10 @@ static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
-    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
     if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
-    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
-           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+    return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
 /* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
@@ -61,24 +61,24 @@ static void cg__choose_scan_shift(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__moves_neighbours(w, i)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+        if (!w->plan->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->plan->shift = i;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
     while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
         n *= 2;
-    if (n == 1) w->shift = 0;
-    if (!w->shift) return;
+    if (n == 1) w->plan->shift = 0;
+    if (!w->plan->shift) return;
     w->variant->vector = n;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+        if (cg__moves_neighbours(w, i)) w->plan->vector[i] = (uint8_t)n;
 }
 
 /* Bytes that are moved for each element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__is_access(w, i) && w->plan->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes;
 }
 
@@ -113,7 +113,7 @@ static void cg__choose_lookback(ind__writer *w) {
     ind_expr groups =
         ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
     ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
-    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
+    w->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
     cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
     cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
 }
@@ -205,7 +205,7 @@ static void cg__choose_scan_team(ind__writer *w) {
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
-    cg__choose_scan_vector(w, w->domain.rank - 1, n);
+    cg__choose_scan_vector(w, w->plan->domain.rank - 1, n);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
         bytes += own;
@@ -233,7 +233,7 @@ static void cg__choose_scan(ind__writer *w) {
     int best = cg__best_p(w, r);
     bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__SCAN_COLUMNS &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
+    if (column && best != w->plan->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);

@@ -5,7 +5,22 @@ static bool cg__can_split(ind__writer *w, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     w->variant->strategy = strategy;
     if (w->kernel->run || ind__body_unbacked(w->schedule->program, w->body)) return false;
-    return w->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+    return w->plan->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+}
+
+/* The memory through which blocks share results: counters, and words beside them or partial results. */
+static void cg__set_split_memory(ind__writer *w) {
+    ind__variant *v = w->variant;
+    const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(w) : 1;
+    v->num_counters = (uint32_t)v->split_blocks;
+    v->partial_bytes = 0;
+    if (!v->split_blocks) return;
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(w)) {
+        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(w));
+        return;
+    }
+    for (uint32_t i = 1; i < w->body->num_inst; i++)
+        if (cg__is_reduce(w, i)) v->partial_bytes += cg__partial_bytes(w, i, own);
 }
 
 /* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
@@ -20,7 +35,8 @@ static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
     v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
     v->shared_bytes = ind_int(c, 0);
     int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)), limit = w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    if (cg__shares_results(w)) v->num_counters = (uint32_t)(most < limit ? most : limit);
+    if (cg__shares_results(w)) v->split_blocks = most < limit ? most : limit;
+    cg__set_split_memory(w);
     if (!ind__ok(v->splits)) cg__fail(w);
 }
 
@@ -28,9 +44,9 @@ static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
 static void cg__fit_split_steps(ind__writer *w, int64_t step) {
     int64_t blocks = (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM;
     ind_expr keep = w->variant->guard, end = ind_int(w->context, blocks * step * 16);
-    if (w->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
+    if (w->plan->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
     w->variant->guard = keep;
-    w->wide = true;
+    w->plan->wide = true;
     w->variant->index_bits = 64;
 }
 
@@ -43,7 +59,7 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
     if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
     v->threads = IND__CG_SPLIT_THREADS;
     cg__fit_split_steps(w, (int64_t)v->threads * 8);
-    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->domain.rrank == 1);
+    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->plan->domain.rrank == 1);
     v->rows = 1;
     v->per_thread = v->vector;
     cg__set_splits(w, cg__p_numel(w), least);
@@ -56,7 +72,7 @@ static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
 static int cg__column_vector(ind__writer *w, int states) {
     for (int n = 8; n >= 2; n /= 2) {
         bool fits = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
-        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
+        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->plan->domain.rank - 1, n, false)) return n;
     }
     cg__no_vectors(w);
     return 1;
@@ -86,7 +102,7 @@ static bool cg__choose_column_split(ind__writer *w) {
 static void cg__choose_finish(ind__writer *w) {
     ind__variant *v = w->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
-    v->threads = w->handover->threads;
+    v->threads = w->plan->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
     cg__why(w, "the block that began last walks along what others leave");
     cg__grid(w, cg__p_numel(w), 1);
@@ -98,7 +114,7 @@ static void cg__choose_finish(ind__writer *w) {
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
    cross entropy 0.97 and 0.85 of a copy, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
-    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->leader)) <= 2;
+    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
     return narrow && cg__shifted_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
@@ -107,14 +123,14 @@ static int64_t cg__warp_row(const ind__writer *w) {
 static void cg__choose_row(ind__writer *w) {
     ind__variant *v = w->variant;
     int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-    if (w->handover && w->handover->takes) {
+    if (w->plan->handover && w->plan->handover->takes) {
         cg__choose_finish(w);
         return;
     }
     if (cg__choose_row_split(w, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    v->vector = w->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
+    v->vector = w->plan->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
     v->vector = cg__shift_rows(w, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(w);
@@ -139,7 +155,7 @@ static void cg__choose_reduction(ind__writer *w) {
     int best = cg__best_p(w, r);
     bool column = !w->kernel->run && best >= 0 && r &&
                   cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
+    if (column && best != w->plan->domain.rank - 1) cg__move_last(w, best);
     cg__merge_vars(w);
     cg__analyse(w);
     cg__choose_index_bits(w);

@@ -92,7 +92,7 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     int num = ind__expr_symbols(index, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-        if (sym->kind == IND_SYMBOL_INDIRECT && w->varies[sym->slot] >> v & 1) return true;
+        if (sym->kind == IND_SYMBOL_INDIRECT && w->plan->varies[sym->slot] >> v & 1) return true;
     }
     return num > 32;
 }
@@ -112,7 +112,7 @@ static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
 }
 
 static bool cg__varies_along(const ind__writer *w, uint32_t i, int v) {
-    return w->varies[i] >> v & 1;
+    return w->plan->varies[i] >> v & 1;
 }
 
 /* An inequality is the same for all lanes if its slack is n*x + lane or n*x - 1 - lane: the sign is that of x, or of
@@ -144,33 +144,34 @@ static bool cg__uniform_value(const ind__writer *w, uint32_t i, int v, int n, in
     ind_expr lane = {0};
     if (op != IND_LOOP_INDEX) return op == IND_LOOP_CAST || !strchr("sru", ind__loop_op_class(op));
     if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->domain.var[v], n, &lane);
+    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->plan->domain.var[v], n, &lane);
     return cg__uniform_expr(w, e, lane, n, guard, 0);
 }
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in w->uniform.
+/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
+ * w->plan->uniform.
  */
 static bool cg__uniform_mask(ind__writer *w, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
-    if (!w->uniform[mask]) w->uniform[mask] = IND__CG_ASKED;
+    if (!w->plan->uniform[mask]) w->plan->uniform[mask] = IND__CG_ASKED;
     for (uint32_t i = mask; i > 0 && uniform; i--) {
-        if (w->uniform[i] != IND__CG_ASKED) continue;
+        if (w->plan->uniform[i] != IND__CG_ASKED) continue;
         uniform = cg__uniform_value(w, i, v, n, guard);
         for (int k = 0; k < IND__MAX_ARGS; k++) {
             const uint32_t used = cg__inst(w, i)->arg[k];
-            if (used && cg__varies_along(w, used, v) && !w->uniform[used]) w->uniform[used] = IND__CG_ASKED;
+            if (used && cg__varies_along(w, used, v) && !w->plan->uniform[used]) w->plan->uniform[used] = IND__CG_ASKED;
         }
     }
     for (uint32_t i = 1; i <= mask; i++)
-        if (w->uniform[i] == IND__CG_ASKED) w->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
+        if (w->plan->uniform[i] == IND__CG_ASKED) w->plan->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
     return uniform;
 }
 
 static void cg__no_vectors(ind__writer *w) {
-    memset(w->vector, 1, w->body->num_inst);
-    memset(w->uniform, 0, w->body->num_inst);
+    memset(w->plan->vector, 1, w->body->num_inst);
+    memset(w->plan->uniform, 0, w->body->num_inst);
 }
 
 /* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
@@ -197,10 +198,11 @@ static bool cg__vector_access(ind__writer *w, uint32_t i, int v, int n, ind_expr
     const ind__inst *inst = cg__inst(w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, n))) return false;
-    bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
+    bool once =
+        inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
     if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
-    ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
+    ind_expr base = ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], n);
     if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
     const int assume = w->assume;
     if (cg__varies_along(w, cg__mask_of(w, i), v) && !ind__ok(keep)) w->assume &= ~IND__ASSUME_DIVISIBLE;
@@ -230,9 +232,9 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
 /* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
    weights of a window a thread would take neighbours whose elements may lie anywhere. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
-    bool element = !w->domain.rrank || !cg__mask_of(w, i);
-    for (int d = w->domain.rank; d < cg__num_vars(w) && !element; d++)
-        element = ind__expr_depends(cg__index_of(w, i), w->domain.var[d]);
+    bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
+    for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
+        element = ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[d]);
     return element;
 }
 
@@ -243,14 +245,14 @@ static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
     bool aligned = false, any = false;
     int narrowest = 16, widest = 0;
     if (!cg__finds_few(w, v, n)) return false;
-    if (!tail && !cg__multiple(w, w->domain.extent[v], n, &guard)) return false;
+    if (!tail && !cg__multiple(w, w->plan->domain.extent[v], n, &guard)) return false;
     cg__no_vectors(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_access(w, i) || !cg__vector_access(w, i, v, n, &guard, &aligned)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
-        w->vector[i] = (uint8_t)n;
+        w->plan->vector[i] = (uint8_t)n;
         any |= cg__suggests_vectors(w, i);
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;

@@ -68,7 +68,7 @@ static void cg__else(ind__writer *w, const char *line) {
 }
 
 static const char *cg__int(const ind__writer *w) {
-    return w->wide ? "long long" : "int";
+    return w->plan->wide ? "long long" : "int";
 }
 
 /* Also an output that may be bound to the memory of a donated input. */

@@ -1,15 +1,18 @@
 /* ---- the choice of a vector width ---- */
 
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART; and the note that it
-   differs from column to column, even where b does not depend on the column. */
+/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
 static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
     for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+}
+
+/* The sum differs from column to column, even where b does not depend on the column. */
+static void cg__mm_vary_sum(ind__writer *w, const cg__mm_problem *p) {
     if (p->n < 0) return;
-    w->varies[p->dot] |= 1u << p->n;
+    w->plan->varies[p->dot] |= 1u << p->n;
     for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__join_use);
 }
 
@@ -25,7 +28,7 @@ static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
         bool fits = cg__mm_contiguous(w, i, p->n) && cg__vector_access(w, i, p->n, n, &guard, &aligned);
         if (fits && ind_dtype_bytes(cg__memory_dtype(w, i)) * n > 16) return false;
         if (!fits && cg__inst(w, i)->op == IND_LOOP_STORE) return false;
-        if (fits) w->vector[i] = (uint8_t)n;
+        if (fits) w->plan->vector[i] = (uint8_t)n;
     }
     if (ind__ok(guard)) cg__guard(w->variant, guard);
     w->variant->guard_aligned |= aligned;
@@ -33,7 +36,8 @@ static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
 }
 
 static int cg__mm_choose_vector(ind__writer *w, const cg__mm_problem *p) {
-    cg__mm_spell_sum(w, p);
+    cg__mm_spell_sum(w, p); /* which ends what the epilogue needs */
+    cg__mm_vary_sum(w, p);
     cg__need_stores(w);
     for (int n = 8; n >= 2; n /= 2)
         if (cg__mm_try_vector(w, p, n)) return n;
@@ -92,11 +96,11 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
                 ind_dtype_name(p->sum));
 }
 
-/* Decides everything; w->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
 static ind_status cg__choose_matmul(ind__writer *w, ind__variant *v) {
     cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&w->scratch, sizeof *p);
     if (!p) return ind__failed(w->context);
-    w->matmul = p;
+    w->plan->matmul = p;
     cg__mm_find_problem(w, p);
     if (w->failed) return ind__failed(w->context);
     if (p->sum == IND_BOOL)

@@ -36,8 +36,8 @@ typedef struct cg__mm_problem {
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
 static void cg__mm_join_depth(ind__writer *w) {
-    ind__loops *d = &w->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
+    ind__loops *d = &w->plan->domain;
+    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->plan->domain, v);
     if (d->rrank < 2 || w->failed) return;
     ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
     ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
@@ -53,9 +53,10 @@ static void cg__mm_join_depth(ind__writer *w) {
    with one weight become a single one. */
 static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
-        ind_expr outer = w->domain.var[p->m - 1];
+        ind_expr outer = w->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
+        if (!ind__ok(outer) || w->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->plan->domain, p->m - 1))
+            return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
@@ -103,7 +104,7 @@ static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
 
 /* Has the LOAD other elements in every row and column of the operand? */
 static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return p->k >= 0 && o->x >= 0 && w->varies[i] >> p->k & w->varies[i] >> o->x & 1;
+    return p->k >= 0 && o->x >= 0 && w->plan->varies[i] >> p->k & w->plan->varies[i] >> o->x & 1;
 }
 
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
@@ -146,13 +147,13 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
 static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
     ind_expr stride, rest = cg__index_of(w, o->load);
-    for (int v = 0; v < w->domain.rank + w->domain.rrank; v++)
-        if (!ind__affine(rest, w->domain.var[v], &stride, &rest)) return true;
+    for (int v = 0; v < w->plan->domain.rank + w->plan->domain.rrank; v++)
+        if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return true;
     return false;
 }
 
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
-    return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
+    return v < 0 ? ind_int(w->context, 1) : w->plan->domain.extent[v];
 }
 
 static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
@@ -171,7 +172,7 @@ static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = w->domain.rrank ? w->domain.rank : -1,
+                          .k = w->plan->domain.rrank ? w->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
     cg__mm_join_rows(w, p);
@@ -183,8 +184,8 @@ static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
     p->size_n = cg__mm_extent(w, p->n);
     p->size_k = cg__mm_extent(w, p->k);
     p->batch = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->domain.extent[v]);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->plan->domain.extent[v]);
 }
 
 /* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
@@ -206,7 +207,7 @@ static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__m
 
 static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
                            int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->kept[i] & bit << (o == &p->a ? 0 : 2);
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->kept[i] & bit << (o == &p->a ? 0 : 2);
 }
 
 /* The size of what neighbours lie along. */
@@ -229,7 +230,7 @@ static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm
         if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
         if (ind__ok(guard)) cg__guard(w->variant, guard);
         w->variant->guard_aligned |= aligned;
-        w->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        w->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }
