@@ -348,8 +348,8 @@ typedef struct ind__writer {
     const ind_schedule *schedule;
     const ind_kernel *kernel;
     const ind_body *body; /* kernel->body */
-    ind__variant *variant;
-    ind__body_plan *plan;
+    const ind__variant *variant;
+    const ind__body_plan *plan;
     ind__arena *arena;                 /* the plan's */
     ind__arena scratch;                /* freed with the writer */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
@@ -364,14 +364,6 @@ typedef struct ind__writer {
     int scope;                      /* depth of cg__begin, 1 outermost */
     int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
     int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    int assume;                     /* IND__ASSUME_*: likely conditions may become guards */
-    int used;                       /* those of them that did, but for ALIGNED */
-    int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;                 /* there is another way behind this one */
-    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
-    int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning;             /* in place of the formulas' choice */
-    bool force_wide;                /* 64-bit indices, because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
@@ -381,6 +373,21 @@ typedef struct ind__writer {
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
+
+/* What decides a kernel. */
+typedef struct cg__decider {
+    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__variant *variant;
+    ind__body_plan *plan;
+    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
+    int used;           /* those of them that did, but for ALIGNED */
+    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
+    bool more_ways;     /* there is another way behind this one */
+    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning; /* in place of the formulas' choice */
+    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+} cg__decider;
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */
 #ifdef __cplusplus
@@ -2384,13 +2391,13 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
 }
 
 /* The sentence of a plan that says why; lives as long as the plan. */
-IND__PRINTF(2, 3) static void cg__why(ind__writer *w, const char *format, ...) {
+IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    const char *s = cg__format(w, format, list);
+    const char *s = cg__format(&d->w, format, list);
     va_end(list);
-    w->variant->why = ind__arena_string(w->arena, s, strlen(s));
-    if (!w->variant->why) cg__fail(w);
+    d->variant->why = ind__arena_string(d->w.arena, s, strlen(s));
+    if (!d->variant->why) cg__fail(&d->w);
 }
 
 /* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
@@ -3190,12 +3197,23 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     }
 }
 
+/* What is written until the caller sets w->variant back, to what is returned, has no vectors. *scalar must last as
+ * long. */
+static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scalar) {
+    const ind__variant *before = w->variant;
+    *scalar = *before;
+    scalar->vector = 1;
+    w->variant = scalar;
+    return before;
+}
+
 /* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
-static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
+static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self, uint32_t user, uint32_t used),
+                         void *self) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
+    if (inst->op == IND_LOOP_STORE) f(self, i, cg__stored_value(w, i));
     for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
-        if (inst->arg[k]) f(w, i, inst->arg[k]);
+        if (inst->arg[k]) f(self, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
     for (uint32_t k = 0; k < num; k++) {
@@ -3205,12 +3223,13 @@ static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, u
         int n = ind__expr_symbols(e, symbol, 64);
         for (int s = 0; s < n && s < 64; s++) {
             const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(w, i, (uint32_t)sym->slot);
+            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(self, i, (uint32_t)sym->slot);
         }
     }
 }
 
-static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
     (void)user;
     w->needed[used] = 1;
 }
@@ -3234,7 +3253,7 @@ static void cg__need_none(ind__writer *w) {
 
 static void cg__close_needed(ind__writer *w) {
     for (uint32_t i = w->body->num_inst; i-- > 1;)
-        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed);
+        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed, w);
 }
 
 /* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
@@ -3282,82 +3301,87 @@ static uint32_t cg__num_index(const ind__inst *inst) {
 }
 
 /* The domain as it stands in the body. */
-static void cg__domain_init(ind__writer *w) {
-    ind_expr *index = (ind_expr *)ind__arena_alloc(&w->scratch, (w->body->num_index + 1) * sizeof *index);
+static void cg__domain_init(cg__decider *d) {
+    const ind_body *body = d->w.body;
+    ind_expr *index = (ind_expr *)ind__arena_alloc(&d->w.scratch, (body->num_index + 1) * sizeof *index);
     if (!index)
-        cg__fail(w);
+        cg__fail(&d->w);
     else
-        ind__loops_init(&w->plan->domain, w->body, index);
+        ind__loops_init(&d->plan->domain, body, index);
 }
 
-static void cg__merge_vars(ind__writer *w) {
-    for (int v = cg__num_vars(w) - 2; v >= 0; v--)
-        if (v + 1 != w->plan->domain.rank) ind__loops_merge(&w->plan->domain, v);
-    if (w->plan->domain.failed) cg__fail(w);
+static void cg__merge_vars(cg__decider *d) {
+    for (int v = cg__num_vars(&d->w) - 2; v >= 0; v--)
+        if (v + 1 != d->plan->domain.rank) ind__loops_merge(&d->plan->domain, v);
+    if (d->plan->domain.failed) cg__fail(&d->w);
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
    costs an index no more than a position. The range of a scan stays one. */
-static void cg__split_vars(ind__writer *w) {
-    bool scan = ind__body_scan(w->body) != 0;
-    for (int v = 0; v < (scan ? w->plan->domain.rank : cg__num_vars(w)); v++) {
-        ind_expr size = ind__loops_split_size(&w->plan->domain, v, NULL);
-        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->plan->domain, v, size))
-            size = ind__loops_split_size(&w->plan->domain, v, NULL);
+static void cg__split_vars(cg__decider *d) {
+    bool scan = ind__body_scan(d->w.body) != 0;
+    for (int v = 0; v < (scan ? d->plan->domain.rank : cg__num_vars(&d->w)); v++) {
+        ind_expr size = ind__loops_split_size(&d->plan->domain, v, NULL);
+        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&d->plan->domain, v, size))
+            size = ind__loops_split_size(&d->plan->domain, v, NULL);
     }
 }
 
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
-static void cg__move_last(ind__writer *w, int v) {
-    ind__loops *d = &w->plan->domain;
-    ind_expr var = d->var[v], extent = d->extent[v];
-    for (int i = v; i + 1 < d->rank; i++) {
-        d->var[i] = d->var[i + 1];
-        d->extent[i] = d->extent[i + 1];
+static void cg__move_last(cg__decider *d, int v) {
+    ind__loops *x = &d->plan->domain;
+    ind_expr var = x->var[v], extent = x->extent[v];
+    for (int i = v; i + 1 < x->rank; i++) {
+        x->var[i] = x->var[i + 1];
+        x->extent[i] = x->extent[i + 1];
     }
-    d->var[d->rank - 1] = var;
-    d->extent[d->rank - 1] = extent;
+    x->var[x->rank - 1] = var;
+    x->extent[x->rank - 1] = extent;
 }
 
-static void cg__join_use(ind__writer *w, uint32_t user, uint32_t used) {
-    w->plan->varies[user] |= w->plan->varies[used];
-    if (w->plan->stage[used] > w->plan->stage[user]) w->plan->stage[user] = w->plan->stage[used];
+static void cg__join_use(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    d->plan->varies[user] |= d->plan->varies[used];
+    if (d->plan->stage[used] > d->plan->stage[user]) d->plan->stage[user] = d->plan->stage[used];
 }
 
-static void cg__mark_used(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_used(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->plan->only_check[used] = 0;
+    d->plan->only_check[used] = 0;
 }
 
-static void cg__find_only_checks(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduced = w->plan->varies[i] & cg__r_mask(w);
-        w->plan->only_check[i] = 0;
-        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(w, i)->flags & IND__INST_CHECKED))
-            w->plan->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
+static void cg__find_only_checks(cg__decider *d) {
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool reduced = d->plan->varies[i] & cg__r_mask(&d->w);
+        d->plan->only_check[i] = 0;
+        if (cg__inst(&d->w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(&d->w, i)->flags & IND__INST_CHECKED))
+            d->plan->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
     }
-    for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__mark_used, d);
 }
 
-static void cg__mark_rooted(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_rooted(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->plan->rooted[used] = 1;
+    d->plan->rooted[used] = 1;
 }
 
-static void cg__find_rooted(ind__writer *w) {
-    memset(w->plan->rooted, 0, w->body->num_inst);
-    for (uint32_t i = w->body->num_inst; i-- > 1;) {
-        const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(w, i));
-        if (w->plan->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
-        if (root || w->plan->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
+static void cg__find_rooted(cg__decider *d) {
+    memset(d->plan->rooted, 0, d->w.body->num_inst);
+    for (uint32_t i = d->w.body->num_inst; i-- > 1;) {
+        const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
+        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(&d->w, i));
+        if (d->plan->varies[i] & cg__r_mask(&d->w) || op == IND_LOOP_REDUCE) continue;
+        if (root || d->plan->rooted[i]) cg__each_use(&d->w, i, cg__mark_rooted, d);
     }
 }
 
 /* Marks what values per element of the row, and REDUCEs, are computed from. */
-static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->plan->kept[used] = 1;
+    d->plan->kept[used] = 1;
 }
 
 static bool cg__is_scan(const ind__writer *w, uint32_t i) {
@@ -3372,63 +3396,66 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 /* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
-static void cg__join_origin(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->plan->kept[used] > w->plan->kept[user]) w->plan->kept[user] = w->plan->kept[used];
+static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
 
 /* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
    several passes. */
-static bool cg__rescans(ind__writer *w) {
+static bool cg__rescans(cg__decider *d) {
     bool again = false;
-    memset(w->plan->kept, 0, w->body->num_inst);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduces = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        cg__each_use(w, i, cg__join_origin);
-        if (w->plan->kept[i] == IND__CG_BEHIND && (reduces || w->plan->varies[i] & cg__r_mask(w))) again = true;
-        if (cg__is_scan(w, i)) w->plan->kept[i] = IND__CG_SCANNED;
-        if (reduces && w->plan->kept[i]) w->plan->kept[i] = IND__CG_BEHIND;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
+        cg__each_use(&d->w, i, cg__join_origin, d);
+        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
     }
-    memset(w->plan->kept, 0, w->body->num_inst);
+    memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;
 }
 
-static void cg__join_level(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->plan->level[used] > w->plan->level[user]) w->plan->level[user] = w->plan->level[used];
+static void cg__join_level(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    if (d->plan->level[used] > d->plan->level[user]) d->plan->level[user] = d->plan->level[used];
 }
 
-static void cg__find_levels(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->plan->level[i] = 0;
-        cg__each_use(w, i, cg__join_level);
-        if (cg__is_scan(w, i) && w->plan->level[i] < 255) w->plan->level[i]++;
-        if (cg__is_sort(w, i) || cg__inst(w, i)->op == IND_LOOP_REDUCE) w->plan->level[i] = 0;
+static void cg__find_levels(cg__decider *d) {
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->level[i] = 0;
+        cg__each_use(&d->w, i, cg__join_level, d);
+        if (cg__is_scan(&d->w, i) && d->plan->level[i] < 255) d->plan->level[i]++;
+        if (cg__is_sort(&d->w, i) || cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->plan->level[i] = 0;
     }
 }
 
 /* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
    results must. They, and what is computed from them, get the stage after it. */
-static void cg__defer_reductions(ind__writer *w) {
-    uint32_t num = w->body->num_inst;
-    w->plan->scan_stage = 0;
-    memset(w->plan->kept, 0, num);
+static void cg__defer_reductions(cg__decider *d) {
+    uint32_t num = d->w.body->num_inst;
+    d->plan->scan_stage = 0;
+    memset(d->plan->kept, 0, num);
     for (uint32_t i = num; i-- > 1;) {
-        bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        if (w->plan->kept[i] || reduce || w->plan->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+        bool reduce = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
+        if (d->plan->kept[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
+            cg__each_use(&d->w, i, cg__mark_per_element, d);
     }
     for (uint32_t i = 1; i < num; i++) {
-        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->plan->kept[i];
-        if (early && w->plan->stage[i] > w->plan->scan_stage) w->plan->scan_stage = w->plan->stage[i];
+        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->kept[i];
+        if (early && d->plan->stage[i] > d->plan->scan_stage) d->plan->scan_stage = d->plan->stage[i];
     }
     for (uint32_t i = 1; i < num; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        w->plan->stage[i] = 0;
-        cg__each_use(w, i, cg__join_use);
+        const ind__inst *inst = cg__inst(&d->w, i);
+        d->plan->stage[i] = 0;
+        cg__each_use(&d->w, i, cg__join_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
-            w->plan->varies[i] &= cg__p_mask(w);
-            w->plan->stage[i] = (uint8_t)(w->plan->kept[i] ? w->plan->stage[i] + 1 : w->plan->scan_stage + 1);
+            d->plan->varies[i] &= cg__p_mask(&d->w);
+            d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
         }
     }
-    memset(w->plan->kept, 0, num);
+    memset(d->plan->kept, 0, num);
 }
 
 /* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
@@ -3458,33 +3485,34 @@ static int cg__last_stage(const ind__writer *w) {
 }
 
 /* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
-static void cg__analyse(ind__writer *w) {
+static void cg__analyse(cg__decider *d) {
     bool reduces = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        w->plan->varies[i] = 0;
-        w->plan->stage[i] = 0;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        d->plan->varies[i] = 0;
+        d->plan->stage[i] = 0;
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
-            for (int v = 0; v < cg__num_vars(w); v++)
-                if (ind__expr_depends(w->plan->domain.index[k], w->plan->domain.var[v])) w->plan->varies[i] |= 1u << v;
-        cg__each_use(w, i, cg__join_use);
-        if (inst->op == IND_LOOP_STORE && inst->reduction) w->plan->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (cg__joins_run(w, i)) w->plan->varies[i] |= cg__r_mask(w);
+            for (int v = 0; v < cg__num_vars(&d->w); v++)
+                if (ind__expr_depends(d->plan->domain.index[k], d->plan->domain.var[v])) d->plan->varies[i] |= 1u << v;
+        cg__each_use(&d->w, i, cg__join_use, d);
+        if (inst->op == IND_LOOP_STORE && inst->reduction)
+            d->plan->varies[i] |= cg__p_mask(&d->w); /* each point counts */
+        if (cg__joins_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
-        if (scanned) w->plan->varies[i] |= cg__r_mask(w);
-        if (cg__is_sort(w, i) && w->plan->stage[i] < 254) w->plan->stage[i]++;
+        if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
+        if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
         reduces = true;
-        w->plan->varies[i] &= cg__p_mask(w);
-        if (w->plan->stage[i] < 254) w->plan->stage[i]++;
+        d->plan->varies[i] &= cg__p_mask(&d->w);
+        if (d->plan->stage[i] < 254) d->plan->stage[i]++;
     }
-    cg__find_only_checks(w);
-    if (ind__body_scan(w->body)) {
-        cg__find_levels(w);
-        w->plan->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
-        if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
+    cg__find_only_checks(d);
+    if (ind__body_scan(d->w.body)) {
+        cg__find_levels(d);
+        d->plan->scan_stage = ind__body_sort(d->w.body) || cg__rescans(d) ? cg__last_stage(&d->w) : 0;
+        if (reduces && !ind__body_sort(d->w.body) && !cg__rescans(d)) cg__defer_reductions(d);
     }
-    if (w->plan->domain.rrank) cg__find_rooted(w);
+    if (d->plan->domain.rrank) cg__find_rooted(d);
 }
 
 static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
@@ -3626,14 +3654,14 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
 }
 
 /* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
-static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
+static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
-    if (!(w->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
+    if (!(d->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
     if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (ind_hint(e) < 0) e = ind_expr_neg(e); /* -s and s are one condition */
     if (cg__promised(*guard, e, n, 0)) return true;
-    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
+    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(d->w.context, n)), ind_int(d->w.context, 0));
     int64_t value;
     if (!ind__ok(condition) || (ind_expr_is_int(condition, &value) && !value)) return false;
     if (!ind_expr_is_int(condition, NULL)) *guard = ind__ok(*guard) ? ind_expr_and(*guard, condition) : condition;
@@ -3642,7 +3670,7 @@ static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guar
 
 /* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be.
  */
-static bool cg__multiple_index(const ind__writer *w, ind_expr rest, int n, ind_expr *guard) {
+static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_expr *guard) {
     if (ind_known_multiple(rest, n)) return true;
     ind_expr symbol[32];
     int num = ind__expr_symbols(rest, symbol, 32);
@@ -3651,10 +3679,10 @@ static bool cg__multiple_index(const ind__writer *w, ind_expr rest, int n, ind_e
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
         if (sym->kind != IND_SYMBOL_INDEX && sym->kind != IND_SYMBOL_INDIRECT) continue;
         ind_expr stride, others;
-        if (!ind__affine(rest, symbol[s], &stride, &others) || !cg__multiple(w, stride, n, guard)) return false;
+        if (!ind__affine(rest, symbol[s], &stride, &others) || !cg__multiple(d, stride, n, guard)) return false;
         rest = others;
     }
-    return cg__multiple(w, rest, n, guard);
+    return cg__multiple(d, rest, n, guard);
 }
 
 /* Do the values in this index that were read from memory change along variable v? */
@@ -3689,35 +3717,35 @@ static bool cg__varies_along(const ind__writer *w, uint32_t i, int v) {
 
 /* An inequality is the same for all lanes if its slack is n*x + lane or n*x - 1 - lane: the sign is that of x, or of
    x - 1. */
-static bool cg__uniform_inequality(const ind__writer *w, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
+static bool cg__uniform_inequality(const cg__decider *d, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
     ind_expr step, rest;
     int64_t by;
     if (!ind__affine(cg__slack(condition), lane, &step, &rest) || !ind_expr_is_int(step, &by)) return false;
     if (by != 1 && by != -1) return false;
-    return cg__multiple_index(w, by > 0 ? rest : ind_expr_add(rest, ind_int(w->context, 1)), n, guard);
+    return cg__multiple_index(d, by > 0 ? rest : ind_expr_add(rest, ind_int(d->w.context, 1)), n, guard);
 }
 
 /* Is e the same for all lanes of a vector of n? */
-static bool cg__uniform_expr(const ind__writer *w, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
+static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!ind__expr_depends(e, lane)) return true;
-    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(w, e, lane, n, guard);
+    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(d, e, lane, n, guard);
     if (kind != IND_EXPR_AND && kind != IND_EXPR_OR && kind != IND_EXPR_NOT) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__uniform_expr(w, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
+        if (!cg__uniform_expr(d, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
     return true;
 }
 
 /* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
    memory, and those of reductions, are not. */
-static bool cg__uniform_value(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
-    const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
+    const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
     ind_expr lane = {0};
     if (op != IND_LOOP_INDEX) return op == IND_LOOP_CAST || !strchr("sru", ind__loop_op_class(op));
-    if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->plan->domain.var[v], n, &lane);
-    return cg__uniform_expr(w, e, lane, n, guard, 0);
+    if (cg__indirect_varies(&d->w, cg__index_of(&d->w, i), v)) return false;
+    const ind_expr e = ind__by_vectors(cg__index_of(&d->w, i), d->plan->domain.var[v], n, &lane);
+    return cg__uniform_expr(d, e, lane, n, guard, 0);
 }
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
@@ -3725,35 +3753,36 @@ enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 /* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
  * w->plan->uniform.
  */
-static bool cg__uniform_mask(ind__writer *w, uint32_t mask, int v, int n, ind_expr *guard) {
+static bool cg__uniform_mask(cg__decider *d, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
-    if (!w->plan->uniform[mask]) w->plan->uniform[mask] = IND__CG_ASKED;
+    if (!d->plan->uniform[mask]) d->plan->uniform[mask] = IND__CG_ASKED;
     for (uint32_t i = mask; i > 0 && uniform; i--) {
-        if (w->plan->uniform[i] != IND__CG_ASKED) continue;
-        uniform = cg__uniform_value(w, i, v, n, guard);
+        if (d->plan->uniform[i] != IND__CG_ASKED) continue;
+        uniform = cg__uniform_value(d, i, v, n, guard);
         for (int k = 0; k < IND__MAX_ARGS; k++) {
-            const uint32_t used = cg__inst(w, i)->arg[k];
-            if (used && cg__varies_along(w, used, v) && !w->plan->uniform[used]) w->plan->uniform[used] = IND__CG_ASKED;
+            const uint32_t used = cg__inst(&d->w, i)->arg[k];
+            if (used && cg__varies_along(&d->w, used, v) && !d->plan->uniform[used])
+                d->plan->uniform[used] = IND__CG_ASKED;
         }
     }
     for (uint32_t i = 1; i <= mask; i++)
-        if (w->plan->uniform[i] == IND__CG_ASKED) w->plan->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
+        if (d->plan->uniform[i] == IND__CG_ASKED) d->plan->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
     return uniform;
 }
 
-static void cg__no_vectors(ind__writer *w) {
-    memset(w->plan->vector, 1, w->body->num_inst);
-    memset(w->plan->uniform, 0, w->body->num_inst);
+static void cg__no_vectors(cg__decider *d) {
+    memset(d->plan->vector, 1, d->w.body->num_inst);
+    memset(d->plan->uniform, 0, d->w.body->num_inst);
 }
 
 /* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
    ahead of the neighbours. */
-static bool cg__masks_vector(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
-    const uint32_t mask = cg__mask_of(w, i);
-    const bool loops = w->kernel->kind == IND_KERNEL_POINTWISE || w->kernel->kind == IND_KERNEL_REDUCTION;
+static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
+    const uint32_t mask = cg__mask_of(&d->w, i);
+    const bool loops = d->w.kernel->kind == IND_KERNEL_POINTWISE || d->w.kernel->kind == IND_KERNEL_REDUCTION;
     if (!mask) return true;
-    if (!cg__varies_along(w, mask, v)) return loops || cg__inst(w, i)->op == IND_LOOP_STORE;
-    return loops && cg__uniform_mask(w, mask, v, n, guard);
+    if (!cg__varies_along(&d->w, mask, v)) return loops || cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+    return loops && cg__uniform_mask(d, mask, v, n, guard);
 }
 
 /* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
@@ -3766,25 +3795,25 @@ static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
 
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
    a mask that varies along v adds none to an empty guard: such masks never make another variant. */
-static bool cg__vector_access(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
-    const ind__inst *inst = cg__inst(w, i);
+static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
+    const ind__inst *inst = cg__inst(&d->w, i);
     ind_expr keep = *guard;
-    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, n))) return false;
+    if (!cg__is_access(&d->w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(&d->w, i, n))) return false;
     bool once =
-        inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
-    if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
-    ind_expr base = ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], n);
-    if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
-    const int assume = w->assume;
-    if (cg__varies_along(w, cg__mask_of(w, i), v) && !ind__ok(keep)) w->assume &= ~IND__ASSUME_DIVISIBLE;
-    const bool fits = cg__multiple_index(w, base, n, guard) && cg__masks_vector(w, i, v, n, guard);
-    w->assume = assume;
+        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* of each column, by its own thread */
+    if (once && d->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
+    if (!cg__in_arena(&d->w, inst->source) && !(d->assume & IND__ASSUME_ALIGNED)) return false;
+    ind_expr base = ind__run_base(cg__index_of(&d->w, i), d->plan->domain.var[v], n);
+    if (!ind__ok(base) || cg__indirect_varies(&d->w, base, v)) return false;
+    const int assume = d->assume;
+    if (cg__varies_along(&d->w, cg__mask_of(&d->w, i), v) && !ind__ok(keep)) d->assume &= ~IND__ASSUME_DIVISIBLE;
+    const bool fits = cg__multiple_index(d, base, n, guard) && cg__masks_vector(d, i, v, n, guard);
+    d->assume = assume;
     if (!fits) {
         *guard = keep;
         return false;
     }
-    if (!cg__in_arena(w, inst->source)) *aligned = true;
+    if (!cg__in_arena(&d->w, inst->source)) *aligned = true;
     return true;
 }
 
@@ -3812,33 +3841,33 @@ static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
 
 /* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
    once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
-static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
+static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
     int narrowest = 16, widest = 0;
-    if (!cg__finds_few(w, v, n)) return false;
-    if (!tail && !cg__multiple(w, w->plan->domain.extent[v], n, &guard)) return false;
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || !cg__vector_access(w, i, v, n, &guard, &aligned)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+    if (!cg__finds_few(&d->w, v, n)) return false;
+    if (!tail && !cg__multiple(d, d->plan->domain.extent[v], n, &guard)) return false;
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!cg__is_access(&d->w, i) || !cg__vector_access(d, i, v, n, &guard, &aligned)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
-        w->plan->vector[i] = (uint8_t)n;
-        any |= cg__suggests_vectors(w, i);
+        d->plan->vector[i] = (uint8_t)n;
+        any |= cg__suggests_vectors(&d->w, i);
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    if (ind__ok(guard)) w->used |= IND__ASSUME_DIVISIBLE;
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    if (ind__ok(guard)) d->used |= IND__ASSUME_DIVISIBLE;
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
 /* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
-static int cg__choose_vector(ind__writer *w, int v, bool tail) {
-    for (int n = w->kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
-        if (cg__try_vector(w, v, n, tail)) return n;
-    cg__no_vectors(w);
+static int cg__choose_vector(cg__decider *d, int v, bool tail) {
+    for (int n = d->w.kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
+        if (cg__try_vector(d, v, n, tail)) return n;
+    cg__no_vectors(d);
     return 1;
 }
 
@@ -3880,39 +3909,39 @@ static bool cg__monotone(ind_expr e, int depth) {
 }
 
 /* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
-static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
+static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->assume || !cg__monotone(e, 0)) return false;
-        ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
-        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
+        if (!d->assume || !cg__monotone(e, 0)) return false;
+        ind_expr upper = cg__upper(&d->w, e), limit = ind_int(d->w.context, IND__CG_INT32_MAX);
+        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(d->variant, ind_expr_le(upper, limit));
     }
     if (ind__expr_is_size(e)) return true; /* passed as one argument */
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__expr_fits(w, ind_expr_arg(e, i), depth + 1)) return false;
+        if (!cg__expr_fits(d, ind_expr_arg(e, i), depth + 1)) return false;
     return true;
 }
 
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
 
-static bool cg__extent_fits(ind__writer *w, int from, int n) {
-    ind_expr points = ind_expr_product(w->context, w->plan->domain.extent + from, n);
-    return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
+static bool cg__extent_fits(cg__decider *d, int from, int n) {
+    ind_expr points = ind_expr_product(d->w.context, d->plan->domain.extent + from, n);
+    return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
 }
 
 /* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
-static void cg__choose_index_bits(ind__writer *w) {
-    ind_expr keep = w->variant->guard;
-    bool fits = !w->force_wide && cg__extent_fits(w, 0, w->plan->domain.rank) &&
-                cg__extent_fits(w, w->plan->domain.rank, w->plan->domain.rrank);
-    for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
-        const ind__inst *inst = cg__inst(w, i);
+static void cg__choose_index_bits(cg__decider *d) {
+    ind_expr keep = d->variant->guard;
+    bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
+                cg__extent_fits(d, d->plan->domain.rank, d->plan->domain.rrank);
+    for (uint32_t i = 1; i < d->w.body->num_inst && fits; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
-            fits = cg__expr_fits(w, w->plan->domain.index[k], 0);
+            fits = cg__expr_fits(d, d->plan->domain.index[k], 0);
     }
-    if (!fits) w->variant->guard = keep;
-    w->plan->wide = !fits;
-    w->variant->index_bits = fits ? 32 : 64;
+    if (!fits) d->variant->guard = keep;
+    d->plan->wide = !fits;
+    d->variant->index_bits = fits ? 32 : 64;
 }
 
 static ind_expr cg__p_numel(const ind__writer *w) {
@@ -3923,10 +3952,10 @@ static ind_expr cg__r_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent + w->plan->domain.rank, w->plan->domain.rrank);
 }
 
-static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
-    w->variant->grid[0] = ind_expr_ceildiv(points, ind_int(w->context, per_block));
-    w->variant->grid[1] = w->variant->grid[2] = ind_int(w->context, 1);
-    w->variant->shared_bytes = ind_int(w->context, 0);
+static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
+    d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
+    d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
+    d->variant->shared_bytes = ind_int(d->w.context, 0);
 }
 
 static int64_t cg__upper_bound(ind_expr e) {
@@ -3993,13 +4022,13 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
-    ind_expr *grid = w->variant->grid;
+static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
+    ind_expr *grid = d->variant->grid;
     grid[0] = blocks[0];
-    for (int d = 1; d < 3; d++) {
-        bool own = cg__own_axis(blocks[d]);
-        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
-        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
+    for (int k = 1; k < 3; k++) {
+        bool own = cg__own_axis(blocks[k]);
+        grid[k] = own ? blocks[k] : ind_int(d->w.context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[k]);
     }
 }
 
@@ -4224,23 +4253,24 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    ind__variant *v = w->variant;
+static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
-    w->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = w->plan->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
-    w->plan->starts_shifted =
-        !cg__start_known(w, w->plan->leader) || !ind_known_multiple(cg__row_start(w, w->plan->leader), n);
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->plan->leader, n);
-        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        const bool across = w->plan->domain.rrank ? walks && (joins || store) : w->plan->through[i] && store;
-        w->plan->vector[i] = (uint8_t)(same || across ? n : 1);
-        w->plan->across[i] = across && !same;
-        if (w->plan->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+    d->used &= ~IND__ASSUME_DIVISIBLE;
+    const bool joins = d->plan->domain.rrank && cg__likely_row(&d->w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    d->plan->starts_shifted =
+        !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
+        d->plan->across[i] = across && !same;
+        if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
+            !cg__in_arena(&d->w, cg__inst(&d->w, i)->source))
             v->guard_aligned = true;
     }
 }
@@ -4277,15 +4307,15 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
    variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
    for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
    together, and stored element by element where it lies otherwise. */
-static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->plan->domain.rrank != 1 || w->kernel->run) return n;
-    const int wide = cg__shifted_width(w);
-    const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(narrow || (conditional && w->plan->part))) return n;
-    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
-    w->plan->leader = cg__shift_leader(w, wide);
-    if (!w->plan->leader || !cg__shift_pays(w, wide, narrow)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
+    const int wide = cg__shifted_width(&d->w);
+    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
+    if (!narrow && cg__longest_row(&d->w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
+    d->plan->leader = cg__shift_leader(&d->w, wide);
+    if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -4301,21 +4331,22 @@ static bool cg__is_linear(const ind__writer *w, uint32_t i) {
 }
 
 /* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
-static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
+static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned) {
     int most = 0;
-    if (w->plan->part) return n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->plan->through[i] = cg__is_linear(w, i);
-        int bytes =
-            w->plan->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    if (d->plan->part) return n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->through[i] = cg__is_linear(&d->w, i);
+        int bytes = d->plan->through[i] && cg__inst(&d->w, i)->op == IND_LOOP_STORE
+                        ? ind_dtype_bytes(cg__memory_dtype(&d->w, i))
+                        : 0;
         if (bytes <= most) continue;
         most = bytes;
-        w->plan->leader = i;
+        d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(w);
-    if (!w->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
-    if (!cg__finds_few(w, w->plan->domain.rank - 1, wide)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+    const int wide = cg__shifted_width(&d->w);
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -4462,7 +4493,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
 static bool cg__holds_across(const ind__writer *w);
-static int cg__looped_sweeps(ind__writer *w);
+static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 #define IND__CG_MEMORY_NS 800 /* until memory answers */
@@ -4846,18 +4877,18 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
 }
 
 /* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
-static void cg__choose_masked(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const int last = w->plan->domain.rank - 1;
-    if (last < 1 || w->plan->part || v->shifted || !cg__stores_seldom(w)) return;
-    const uint32_t mask = cg__only_mask(w, last);
-    if (!mask || w->plan->varies[mask] >> last & 1) return;
+static void cg__choose_masked(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const int last = d->plan->domain.rank - 1;
+    if (last < 1 || d->plan->part || v->shifted || !cg__stores_seldom(&d->w)) return;
+    const uint32_t mask = cg__only_mask(&d->w, last);
+    if (!mask || d->plan->varies[mask] >> last & 1) return;
     v->strategy = IND_STRATEGY_MASKED;
     v->rows = IND__CG_MASKED_ROWS;
     v->per_thread = v->vector;
-    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(w), ind_int(w->context, IND__CG_MASKED_ROWS));
-    cg__grid(w, ind_expr_mul(groups, cg__masked_pieces(w)), v->threads / 32);
-    cg__why(w, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
+    cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
+    cg__why(d, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
 }
 
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
@@ -5022,20 +5053,20 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
 
 /* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
-static void cg__choose_tile_loads(ind__writer *w, int x, int y) {
+static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
     int ahead = 0, tiles = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(w, i, x) &&
-                     !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-        w->plan->kept[i] =
-            tiles < IND__CG_MAX_TILES && cg__through_tile(w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
-        tiles += w->plan->kept[i] == IND__CG_THROUGH_TILE;
-        if (!plain || w->plan->vector[i] != w->variant->vector) continue;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), words = bytes < 4 ? 4 / bytes : 1;
-        const int held = w->variant->per_thread / (w->variant->vector > 1 ? words : 1);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(&d->w, i, x) &&
+                     !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT);
+        d->plan->kept[i] =
+            tiles < IND__CG_MAX_TILES && cg__through_tile(&d->w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
+        tiles += d->plan->kept[i] == IND__CG_THROUGH_TILE;
+        if (!plain || d->plan->vector[i] != d->variant->vector) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
+        const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
         if (ahead + held > IND__CG_AHEAD) continue;
-        w->plan->kept[i] = IND__CG_BESIDE_TILE;
+        d->plan->kept[i] = IND__CG_BESIDE_TILE;
         ahead += held;
     }
 }
@@ -5365,9 +5396,10 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    if (w->plan->kept[used] & IND__CG_MADE) w->plan->kept[used] |= IND__CG_FRONT;
+    if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
 }
 
 /* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
@@ -5377,61 +5409,62 @@ static bool cg__repeats(const ind__writer *w, uint32_t i) {
 
 /* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
    that saves registers against the loads behind them, or expensive work. */
-static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
+static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
     int values = 0, loads = 0;
     bool expensive = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (cg__reduces_in(w, i, s)) cg__each_use(w, i, cg__mark_front);
-        if (!w->needed[i] || !(w->plan->varies[i] & cg__r_mask(w))) continue;
-        if (!(w->plan->kept[i] & IND__CG_MADE))
-            cg__each_use(w, i, cg__mark_front);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        if (cg__reduces_in(&d->w, i, s)) cg__each_use(&d->w, i, cg__mark_front, d);
+        if (!d->w.needed[i] || !(d->plan->varies[i] & cg__r_mask(&d->w))) continue;
+        if (!(d->plan->kept[i] & IND__CG_MADE))
+            cg__each_use(&d->w, i, cg__mark_front, d);
         else
             expensive |= cg__expensive(inst);
-        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
+        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(&d->w, i);
     }
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        values += w->plan->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool able = w->plan->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD &&
-                    cg__inst(w, i)->op != IND_LOOP_INDIRECT;
-        w->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
-        if (!able || w->value[i] || !(expensive || values < loads)) continue;
-        w->plan->kept[i] |= IND__CG_KEPT;
-        w->value[i] = ""; /* later sweeps look no further */
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        values += d->plan->kept[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD && !d->w.value[i];
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool able = d->plan->kept[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD &&
+                    cg__inst(&d->w, i)->op != IND_LOOP_INDIRECT;
+        d->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
+        if (!able || d->w.value[i] || !(expensive || values < loads)) continue;
+        d->plan->kept[i] |= IND__CG_KEPT;
+        d->w.value[i] = ""; /* later sweeps look no further */
     }
 }
 
 /* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
    sweeps still need. The walk from what a sweep computes stops at finished reductions. */
-static void cg__choose_kept(ind__writer *w) {
+static void cg__choose_kept(cg__decider *d) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(w, sweep);
-    uint32_t innermost = w->plan->domain.rrank ? 1u << (cg__num_vars(w) - 1) : 0, num = w->body->num_inst;
-    memset(w->plan->kept, 0, num);
+    int n = cg__sweeps(&d->w, sweep);
+    uint32_t innermost = d->plan->domain.rrank ? 1u << (cg__num_vars(&d->w) - 1) : 0, num = d->w.body->num_inst;
+    memset(d->plan->kept, 0, num);
     for (uint32_t i = 1; i < num; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) w->value[i] = "";
+        if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->w.value[i] = "";
     for (int s = 0; s < n; s++) {
-        cg__need_sweep(w, &sweep[s]);
-        cg__keep_front(w, &sweep[s]);
+        cg__need_sweep(&d->w, &sweep[s]);
+        cg__keep_front(d, &sweep[s]);
         for (uint32_t i = 1; i < num; i++)
-            if (w->needed[i] && w->plan->varies[i] & innermost && cg__inst(w, i)->op != IND_LOOP_STORE)
-                w->plan->kept[i] |= IND__CG_MADE;
+            if (d->w.needed[i] && d->plan->varies[i] & innermost && cg__inst(&d->w, i)->op != IND_LOOP_STORE)
+                d->plan->kept[i] |= IND__CG_MADE;
     }
     for (int s = 0; s < n; s++) {
         for (uint32_t i = 1; i < num; i++)
-            if (w->plan->kept[i] & IND__CG_KEPT) w->value[i] = w->plan->kept[i] & IND__CG_READ ? "" : NULL;
-        cg__need_sweep(w, &sweep[s]);
+            if (d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = d->plan->kept[i] & IND__CG_READ ? "" : NULL;
+        cg__need_sweep(&d->w, &sweep[s]);
         for (uint32_t i = 1; i < num; i++) {
-            if (!w->needed[i]) continue;
-            bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & innermost;
-            if (load && w->plan->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->plan->kept[i] |= IND__CG_KEPT_LOAD;
-            w->plan->kept[i] |= IND__CG_READ;
+            if (!d->w.needed[i]) continue;
+            bool load = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && d->plan->varies[i] & innermost;
+            if (load && d->plan->kept[i] & IND__CG_READ && !cg__repeats(&d->w, i))
+                d->plan->kept[i] |= IND__CG_KEPT_LOAD;
+            d->plan->kept[i] |= IND__CG_READ;
         }
     }
     for (uint32_t i = 1; i < num; i++) {
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE || w->plan->kept[i] & IND__CG_KEPT) w->value[i] = NULL;
-        w->plan->kept[i] = (w->plan->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
+        if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE || d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = NULL;
+        d->plan->kept[i] = (d->plan->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
     }
 }
 
@@ -6766,16 +6799,17 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 
 /* The same for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
-    const int n = w->variant->vector;
+    const ind__variant *rows = w->variant;
+    ind__variant scalar;
     int scopes = cg__begin_edge(w);
     cg__set_staged_edges(w, true);
-    if (!cg__in_registers(w)) w->variant->vector = 1;
+    if (!cg__in_registers(w)) cg__write_scalars(w, &scalar);
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
     cg__keep_values(w);
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = rows;
     cg__set_staged_edges(w, false);
     while (scopes--) cg__end(w);
 }
@@ -6874,7 +6908,8 @@ static bool cg__reads_apart(const ind__writer *w) {
 
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
    index nothing uses is done ahead all the same: no result asks for it. */
-static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
                there = w->known[used] || w->value[used];
     if (!row || there || cg__is_root(w, user)) return;
@@ -6888,9 +6923,9 @@ static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
+        if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed);
+        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed, w);
     cg__close_needed(w);
 }
 
@@ -7315,14 +7350,17 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
+    ind__variant scalar;
     if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
     const char *extent = cg__expr_string(w, row);
     cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
     ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
     w->var[last] = "r";
-    w->variant->vector = w->lanes = 1;
+    const ind__variant *rows = cg__write_scalars(w, &scalar);
+    w->lanes = 1;
     cg__emit_chunk(w, s);
-    w->variant->vector = w->lanes = n;
+    w->variant = rows;
+    w->lanes = n;
     cg__end(w);
 }
 
@@ -7450,6 +7488,7 @@ static int cg__split_shared_rows(const ind__writer *w) {
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
+    ind__variant scalar;
     if (n > 1) {
         cg__emit(w, ~(1u << v), s->stage);
         cg__vector_loads(w, v);
@@ -7459,12 +7498,12 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
         w->var[v] = cg__string(w, "(%s + j)", base);
         if (w->linear_name[v]) w->linear_name[v] = "(column + j)";
     }
-    w->variant->vector = 1; /* along the row */
+    const ind__variant *columns = cg__write_scalars(w, &scalar); /* along the row */
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage);
     cg__emit_accumulate(w, s, "r");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = columns;
     if (n == 1) return;
     cg__end(w);
     w->var[v] = base;
@@ -7580,7 +7619,6 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    memset(w->plan->kept, 0, w->body->num_inst);
     w->lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);
@@ -8771,32 +8809,32 @@ typedef struct cg__mm_problem {
 /* ---- the problem ---- */
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
-static void cg__mm_join_depth(ind__writer *w) {
-    ind__loops *d = &w->plan->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->plan->domain, v);
-    if (d->rrank < 2 || w->failed) return;
-    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
-    ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
-    ind__delinearise(w->context, k, d->extent + d->rank, d->rrank, part);
-    for (uint32_t i = 0; i < w->body->num_index; i++)
-        d->index[i] = ind__substitute(d->index[i], d->var + d->rank, part, d->rrank);
-    d->var[d->rank] = k;
-    d->extent[d->rank] = size;
-    d->rrank = 1;
+static void cg__mm_join_depth(cg__decider *d) {
+    ind__loops *x = &d->plan->domain;
+    for (int v = x->rank + x->rrank - 2; v >= x->rank; v--) ind__loops_merge(x, v);
+    if (x->rrank < 2 || d->w.failed) return;
+    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(d->w.context, x->extent + x->rank, x->rrank);
+    ind_expr k = ind__index_symbol(d->w.context, 'r', 0, size);
+    ind__delinearise(d->w.context, k, x->extent + x->rank, x->rrank, part);
+    for (uint32_t i = 0; i < d->w.body->num_index; i++)
+        x->index[i] = ind__substitute(x->index[i], x->var + x->rank, part, x->rrank);
+    x->var[x->rank] = k;
+    x->extent[x->rank] = size;
+    x->rrank = 1;
 }
 
 /* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
    with one weight become a single one. */
-static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
+static void cg__mm_join_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
-        ind_expr outer = w->plan->domain.var[p->m - 1];
+        ind_expr outer = d->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->plan->domain, p->m - 1))
+        if (!ind__ok(outer) || d->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1))
             return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
-        cg__analyse(w);
+        cg__analyse(d);
     }
 }
 
@@ -8898,41 +8936,42 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
 
 /* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
    that neighbouring columns of a tile are always what lies together in memory. */
-static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
-    const ind_kernel *k = w->kernel;
-    const ind__inst *dot = cg__inst(w, k->matmul.dot);
-    cg__mm_join_depth(w);
-    if (w->failed) return;
-    cg__analyse(w);
+static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
+    const ind_kernel *k = d->w.kernel;
+    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
+    cg__mm_join_depth(d);
+    if (d->w.failed) return;
+    cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = w->plan->domain.rrank ? w->plan->domain.rank : -1,
+                          .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
-    cg__mm_join_rows(w, p);
-    if (!cg__mm_stores_along(w, p->n) && cg__mm_stores_along(w, p->m)) cg__mm_swap_operands(p);
-    cg__mm_find_operand(w, p, &p->a, p->m);
-    cg__mm_find_operand(w, p, &p->b, p->n);
-    p->involved = cg__mm_is_involved(w, &p->a) || cg__mm_is_involved(w, &p->b);
-    p->size_m = cg__mm_extent(w, p->m);
-    p->size_n = cg__mm_extent(w, p->n);
-    p->size_k = cg__mm_extent(w, p->k);
-    p->batch = ind_int(w->context, 1);
-    for (int v = 0; v < w->plan->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->plan->domain.extent[v]);
+    cg__mm_join_rows(d, p);
+    if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    cg__mm_find_operand(&d->w, p, &p->a, p->m);
+    cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
+    p->size_m = cg__mm_extent(&d->w, p->m);
+    p->size_n = cg__mm_extent(&d->w, p->n);
+    p->size_k = cg__mm_extent(&d->w, p->k);
+    p->batch = ind_int(d->w.context, 1);
+    for (int v = 0; v < d->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
 }
 
 /* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
-static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    if (!o->load || !cg__mm_contiguous(w, o->load, along) || !cg__vector_access(w, o->load, along, 8, &guard, &aligned))
+    if (!o->load || !cg__mm_contiguous(&d->w, o->load, along) ||
+        !cg__vector_access(d, o->load, along, 8, &guard, &aligned))
         return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
@@ -8953,20 +8992,20 @@ static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand 
 
 /* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
    the same ones, which the nearest cache holds. The rounding is then that to the tile. */
-static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
     int along = o->k_major ? p->k : o->x;
-    o->value = cg__inst(w, o->value)->arg[0];
-    cg__mm_need_operand(w, o);
+    o->value = cg__inst(&d->w, o->value)->arg[0];
+    cg__mm_need_operand(&d->w, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
-        bool aligned = false, tile = cg__mm_is_tile(w, p, o, i);
-        if (!cg__mm_is_early_load(w, i) || !cg__mm_contiguous(w, i, along)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        bool aligned = false, tile = cg__mm_is_tile(&d->w, p, o, i);
+        if (!cg__mm_is_early_load(&d->w, i) || !cg__mm_contiguous(&d->w, i, along)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         if (bytes > 4 || (!tile && !ind_known_multiple(cg__mm_along_size(p, o), 8))) continue;
-        if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
-        if (ind__ok(guard)) cg__guard(w->variant, guard);
-        w->variant->guard_aligned |= aligned;
-        w->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
+        if (ind__ok(guard)) cg__guard(d->variant, guard);
+        d->variant->guard_aligned |= aligned;
+        d->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }
@@ -9150,38 +9189,38 @@ static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
 }
 
 /* The sum differs from column to column, even where b does not depend on the column. */
-static void cg__mm_vary_sum(ind__writer *w, const cg__mm_problem *p) {
+static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
-    w->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__join_use);
+    d->plan->varies[p->dot] |= 1u << p->n;
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
 }
 
 /* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
    they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
-static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
+static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
-    cg__no_vectors(w);
-    if (p->n < 0 || !cg__multiple(w, p->size_n, n, &guard)) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || !cg__is_access(w, i)) continue;
-        bool fits = cg__mm_contiguous(w, i, p->n) && cg__vector_access(w, i, p->n, n, &guard, &aligned);
-        if (fits && ind_dtype_bytes(cg__memory_dtype(w, i)) * n > 16) return false;
-        if (!fits && cg__inst(w, i)->op == IND_LOOP_STORE) return false;
-        if (fits) w->plan->vector[i] = (uint8_t)n;
+    cg__no_vectors(d);
+    if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
+        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
+        if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
+        if (fits) d->plan->vector[i] = (uint8_t)n;
     }
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
-static int cg__mm_choose_vector(ind__writer *w, const cg__mm_problem *p) {
-    cg__mm_spell_sum(w, p); /* which ends what the epilogue needs */
-    cg__mm_vary_sum(w, p);
-    cg__need_stores(w);
+static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
+    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_vary_sum(d, p);
+    cg__need_stores(&d->w);
     for (int n = 8; n >= 2; n /= 2)
-        if (cg__mm_try_vector(w, p, n)) return n;
-    cg__no_vectors(w);
+        if (cg__mm_try_vector(d, p, n)) return n;
+    cg__no_vectors(d);
     return 1;
 }
 
@@ -9203,8 +9242,8 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
     blocks[2] = p->batch;
 }
 
-static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__variant *v) {
-    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, w->target);
+static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, d->w.target);
     bool mma = c.unit != MM_FMA;
     v->strategy = c.unit == MM_WGMMA ? IND_STRATEGY_MATMUL_WGMMA
                   : mma              ? IND_STRATEGY_MATMUL_MMA
@@ -9218,41 +9257,41 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
     v->warps_n = mma ? c.warps_n : 0;
     v->per_thread = mma ? 1 : c.warps_m;
     v->rows = 1;
-    v->blocks_per_sm = cg__mm_occupancy(p, &c, w->target);
-    v->shared_bytes = ind_int(w->context, cg__mm_shared(p, &c));
+    v->blocks_per_sm = cg__mm_occupancy(p, &c, d->w.target);
+    v->shared_bytes = ind_int(d->w.context, cg__mm_shared(p, &c));
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
-    cg__set_axes(w, blocks);
+    cg__set_axes(d, blocks);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (p->a.computed || p->b.computed)
-        cg__why(w, "%s computed where the %s multiply it; sums of products in %s", computed,
+        cg__why(d, "%s computed where the %s multiply it; sums of products in %s", computed,
                 mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (mma)
-        cg__why(w, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
     else
-        cg__why(w, "operands that the tensor cores do not multiply exactly: sums of products in %s",
+        cg__why(d, "operands that the tensor cores do not multiply exactly: sums of products in %s",
                 ind_dtype_name(p->sum));
 }
 
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
-static ind_status cg__choose_matmul(ind__writer *w, ind__variant *v) {
-    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&w->scratch, sizeof *p);
-    if (!p) return ind__failed(w->context);
-    w->plan->matmul = p;
-    cg__mm_find_problem(w, p);
-    if (w->failed) return ind__failed(w->context);
+static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
+    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
+    if (!p) return ind__failed(d->w.context);
+    d->plan->matmul = p;
+    cg__mm_find_problem(d, p);
+    if (d->w.failed) return ind__failed(d->w.context);
     if (p->sum == IND_BOOL)
-        return ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", w->kernel->name);
-    cg__choose_index_bits(w);
-    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(w, p, &p->a);
-    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(w, p, &p->b);
-    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(w, p, &p->a);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(w, p, &p->b);
-    v->vector = cg__mm_choose_vector(w, p);
-    cg__mm_set_config(w, p, v);
-    return w->failed ? ind__failed(w->context) : IND_OK;
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
+    cg__choose_index_bits(d);
+    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
+    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
+    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    v->vector = cg__mm_choose_vector(d, p);
+    cg__mm_set_config(d, p, v);
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
 /* =================================================================================== src/cuda/templates/gemm/load.c */
@@ -9925,31 +9964,31 @@ static ind_status cg__emit_matmul(ind__writer *w) {
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
 /* Can tiled loads move n neighbours along y, and something that is stored n along x? */
-static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
+static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
     int narrowest = 16, widest = 0, tiles = 0, shared = 0;
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool tiled = cg__through_tile(w, i, x, y);
-        if (!cg__is_access(w, i)) continue;
-        const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool tiled = cg__through_tile(&d->w, i, x, y);
+        if (!cg__is_access(&d->w, i)) continue;
+        const bool fits = cg__vector_access(d, i, tiled ? y : x, n, &guard, &aligned);
         if (tiled && !fits) return false;
         if (!fits) continue;
-        w->plan->vector[i] = (uint8_t)n;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        d->plan->vector[i] = (uint8_t)n;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         tiles += tiled;
         shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
-        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
+        stores |= cg__inst(&d->w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
     if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
     if (narrowest * n > 16 || widest * n > 32) return false;
     for (int k = 0; k < 2; k++)
-        if (!cg__multiple(w, w->plan->domain.extent[k ? y : x], n, &guard)) return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+        if (!cg__multiple(d, d->plan->domain.extent[k ? y : x], n, &guard)) return false;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
@@ -9971,33 +10010,33 @@ static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group,
     return size;
 }
 
-static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
-    ind__variant *v = w->variant;
-    const int bytes = cg__widest_tile(w, x, y), group = bytes < 4 ? 4 / bytes : 1;
+static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
+    ind__variant *v = d->variant;
+    const int bytes = cg__widest_tile(&d->w, x, y), group = bytes < 4 ? 4 / bytes : 1;
     for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
-        const int size = cg__vector_tile(w, x, y, n, group, bytes);
-        if (!size || !cg__try_tile_vector(w, x, y, n, size)) continue;
+        const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
+        if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->tile_m = v->tile_n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
-        if (!w->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
         return true;
     }
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     return false;
 }
 
-static void cg__choose_transpose(ind__writer *w, int x, int y) {
-    ind__variant *v = w->variant;
+static void cg__choose_transpose(cg__decider *d, int x, int y) {
+    ind__variant *v = d->variant;
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
-    const bool vectors = cg__choose_tile_vector(w, x, y);
-    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(w, x, y) <= 2 ? 64 : 32;
+    const bool vectors = cg__choose_tile_vector(d, x, y);
+    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
     v->per_thread = v->tile_m * v->tile_n / v->threads;
-    cg__tile_blocks(w, x, y, blocks);
-    cg__set_axes(w, blocks);
-    v->shared_bytes = ind_int(w->context, 0);
-    cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
+    cg__tile_blocks(&d->w, x, y, blocks);
+    cg__set_axes(d, blocks);
+    v->shared_bytes = ind_int(d->w.context, 0);
+    cg__why(d, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
             vectors ? ", by vectors" : "");
 }
 
@@ -10065,42 +10104,42 @@ static int cg__pointwise_steps(const ind__writer *w) {
     return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
 }
 
-static void cg__choose_pointwise(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int best = cg__best_pointwise(w);
-    const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
+static void cg__choose_pointwise(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int best = cg__best_pointwise(&d->w);
+    const int stored = best >= 0 ? cg__stored_var(&d->w, best) : -1;
     if (stored >= 0) best = stored;
-    if (best >= 0 && best != w->plan->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
-    v->threads = w->part_threads ? w->part_threads : 256;
+    if (best >= 0 && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
+    v->threads = d->part_threads ? d->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
-    w->plan->tile_y = cg__transposed_var(w);
-    if (w->plan->tile_y >= 0) {
-        cg__choose_transpose(w, w->plan->domain.rank - 1, w->plan->tile_y);
+    d->plan->tile_y = cg__transposed_var(&d->w);
+    if (d->plan->tile_y >= 0) {
+        cg__choose_transpose(d, d->plan->domain.rank - 1, d->plan->tile_y);
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    if (w->plan->domain.rank > 0) {
-        v->vector = cg__choose_vector(w, w->plan->domain.rank - 1, w->plan->domain.rank == 1);
-        v->vector = cg__shift_points(w, v->vector, guard, aligned);
+    if (d->plan->domain.rank > 0) {
+        v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
+        v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
-    ind_expr points = cg__p_numel(w);
-    if (w->plan->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
-    cg__grid(w, points, (int64_t)v->threads * v->per_thread);
+    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    ind_expr points = cg__p_numel(&d->w);
+    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    cg__grid(d, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
-        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
+        cg__why(d, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
                 v->vector);
     else if (v->vector > 1)
-        cg__why(w, "%d neighbours per thread: %s", v->vector,
+        cg__why(d, "%d neighbours per thread: %s", v->vector,
                 v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
     else
-        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
-    cg__choose_masked(w);
+        cg__why(d, "one element per thread: no wider access is proven%s", d->assume ? " or likely" : "");
+    cg__choose_masked(d);
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -10116,18 +10155,18 @@ static int cg__state_bytes(const ind__writer *w) {
            */
 
 /* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
-static void cg__choose_column(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool enough = outputs >= (int64_t)w->target->num_sms * 1024 || length < 8;
+static void cg__choose_column(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024 || length < 8;
     v->strategy = IND_STRATEGY_COLUMN;
     v->rows = enough ? 128 : 32;
     v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
-    while (v->threads > v->rows && v->threads * cg__state_bytes(w) > IND__CG_STATIC_SHARED) v->threads /= 2;
+    while (v->threads > v->rows && v->threads * cg__state_bytes(&d->w) > IND__CG_STATIC_SHARED) v->threads /= 2;
     v->vector = 1;
     v->per_thread = 1;
-    cg__grid(w, cg__p_numel(w), v->rows);
-    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+    cg__grid(d, cg__p_numel(&d->w), v->rows);
+    cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
             v->threads / v->rows);
 }
 
@@ -10222,15 +10261,16 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
 #define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
 
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
-static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 0; /* at most */
+    const int edges = v->shifted ? v->vector + cg__shifted_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
-    const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
-    const cg__row_work x = cg__find_row_work(w);
+    const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
+    const cg__row_work x = cg__find_row_work(&d->w);
     int best = 32;
-    const bool meet = w->kernel->run || w->plan->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet =
+        d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
     for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
@@ -10241,11 +10281,11 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     v->threads = 128;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
-    if (!v->shifted && !meet) v->batch = cg__choose_batch(w, best, v->per_thread / v->vector * x.bytes);
+    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
-    cg__why(w, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
+    cg__why(d, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
 }
 
 #define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
@@ -10272,13 +10312,13 @@ static bool cg__gathers_rows(const ind__writer *w) {
 
 /* ====================================================================================== src/cuda/decide/row_block.c */
 /* Sweeps that a block makes over memory if it does not keep the row. */
-static int cg__looped_sweeps(ind__writer *w) {
+static int cg__looped_sweeps(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    ind_strategy s = w->variant->strategy;
-    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
-    int n = cg__sweeps(w, sweep);
-    w->variant->strategy = s;
-    return n;
+    ind__variant looped = *w->variant;
+    ind__writer view = *w;
+    looped.strategy = IND_STRATEGY_ROW_LOOPED;
+    view.variant = &looped;
+    return cg__sweeps(&view, sweep);
 }
 
 #define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
@@ -10326,18 +10366,18 @@ static bool cg__fit_anyway(ind__writer *w) {
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
-static bool cg__wish_shifted_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !w->plan->part && cg__looped_sweeps(w) == 1) return false;
-    const int many = cg__shifted_blocks(w, cg__least_registers(w)),
-              some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
+static bool cg__wish_shifted_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (2 * v->threads > IND__CG_FULL_THREADS && !d->plan->part && cg__looped_sweeps(&d->w) == 1) return false;
+    const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
+              some = cg__shifted_blocks(&d->w, IND__CG_LEAST_REGISTERS);
     const int bounded = many > some ? 2 : 1; /* ways */
-    v->blocks_per_sm = w->way == 0 ? many : some;
-    if (w->plan->part || v->blocks_per_sm < 2) return true;
-    w->more_ways = w->way < bounded + 1;
-    if (w->way >= bounded) v->blocks_per_sm = 1;
-    if (w->way >= bounded) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
-    return w->way < bounded + 1;
+    v->blocks_per_sm = d->way == 0 ? many : some;
+    if (d->plan->part || v->blocks_per_sm < 2) return true;
+    d->more_ways = d->way < bounded + 1;
+    if (d->way >= bounded) v->blocks_per_sm = 1;
+    if (d->way >= bounded) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
+    return d->way < bounded + 1;
 }
 
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
@@ -10348,42 +10388,42 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
    101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
    256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
    and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
-static bool cg__wish_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (v->shifted) return cg__wish_shifted_blocks(w);
-    const bool reduces = cg__looped_sweeps(w) == 1;
-    const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = w->plan->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
-    if (reduces && !w->kernel->run && alone) return false;
-    if (w->plan->part || w->kernel->run || cg__fit_anyway(w)) return true;
+static bool cg__wish_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->shifted) return cg__wish_shifted_blocks(d);
+    const bool reduces = cg__looped_sweeps(&d->w) == 1;
+    const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    const bool alone = d->plan->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(&d->w, least) < 2;
+    if (reduces && !d->w.kernel->run && alone) return false;
+    if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
     const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
-    const bool few = may && least <= 64 && w->way < fewest;
-    const int registers = w->way == 0 ? least : 64;
-    w->more_ways = w->way < (may ? fewest + 1 : 1);
-    if (few) v->blocks_per_sm = cg__blocks_of(w, registers);
+    const bool few = may && least <= 64 && d->way < fewest;
+    const int registers = d->way == 0 ? least : 64;
+    d->more_ways = d->way < (may ? fewest + 1 : 1);
+    if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
-        cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
+        cg__why(d, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
                 v->blocks_per_sm);
     else if (may)
-        cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
-    return few || w->more_ways;
+        cg__why(d, "%s, with as many as it takes: 64 a thread are too few", v->why);
+    return few || d->more_ways;
 }
 
 /* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
    of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
    threads. */
-static void cg__fit_threads(ind__writer *w) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    if (!v->to || w->plan->part || v->pieces) return;
-    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
-                                  : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
-    if (w->plan->row_from < v->vector)
+static void cg__fit_threads(cg__decider *d) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    if (!v->to || d->plan->part || v->pieces) return;
+    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
+                                  : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
+    if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
-    if (!ind__ok(v->fitted)) cg__fail(w);
-    cg__why(w, "%s that has as many warps as the row needs", v->why);
+    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    cg__why(d, "%s that has as many warps as the row needs", v->why);
 }
 
 /* Does a launch know how long its rows are, and planning not? */
@@ -10394,13 +10434,13 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 }
 
 /* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
-static void cg__fit_walkers(ind__writer *w) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, (int64_t)32 * 4 * v->vector));
+static void cg__fit_walkers(cg__decider *d) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
     if (v->threads < 512) v->threads = 512;
     v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
-    if (!ind__ok(v->fitted)) cg__fail(w);
+    if (!ind__ok(v->fitted)) cg__fail(&d->w);
 }
 
 /* Does something count the places along the row? */
@@ -10424,23 +10464,24 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
-static bool cg__take_pieces(ind__writer *w, int lanes, int64_t each) {
+static bool cg__take_pieces(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    w->variant->pieces = (int)pieces;
-    w->variant->piece_lanes = (int)each;
+    d->variant->pieces = (int)pieces;
+    d->variant->piece_lanes = (int)each;
     return true;
 }
 
 /* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
    pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
    and 58 % of a copy, of bf16 36 and 47.) */
-static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
-    const int64_t vectors = cg__piece_vectors(w);
-    w->variant->pieces = w->variant->piece_lanes = 0;
-    if (!vectors || w->variant->shifted || w->kernel->run || w->plan->handover || cg__counts_places(w)) return lanes;
-    const bool taken = cg__take_pieces(w, lanes, cg__lanes_of_piece(w)) || cg__take_pieces(w, lanes, vectors);
-    return taken ? w->variant->pieces * vectors : lanes;
+static int64_t cg__choose_pieces(cg__decider *d, int lanes) {
+    const int64_t vectors = cg__piece_vectors(&d->w);
+    d->variant->pieces = d->variant->piece_lanes = 0;
+    if (!vectors || d->variant->shifted || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+        return lanes;
+    const bool taken = cg__take_pieces(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_pieces(d, lanes, vectors);
+    return taken ? d->variant->pieces * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -10476,19 +10517,21 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
 /* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
    that so few blocks fit that they wait for memory (layer_norm of 1000: bf16 97.9 and 93.6 % of a copy, f16 97.5 and
    91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
-static void cg__wish_warp_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__wish_warp_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
     if (v->shifted) {
-        v->blocks_per_sm = w->way == 0 ? cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS) : 1;
-        w->more_ways = !w->plan->part && w->way == 0 && v->blocks_per_sm > 1;
-        if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
+        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, IND__CG_LEAST_REGISTERS) : 1;
+        d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
+        if (d->way > 0) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
         return;
     }
-    if (v->batch || w->kernel->run || w->plan->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
-    w->more_ways = w->way == 0;
-    if (w->way > 0) return;
+    if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
+        cg__warp_blocks_fit(&d->w, 4))
+        return;
+    d->more_ways = d->way == 0;
+    if (d->way > 0) return;
     v->blocks_per_sm = IND__CG_WARP_BLOCKS;
-    cg__why(w, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
+    cg__why(d, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
 }
 
 /* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
@@ -10509,26 +10552,26 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
 }
 
 /* A row in the registers of a block; false if it is too long. */
-static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    double words = cg__kept_words(w);
-    if (longest > 65536 || cg__likely_row(w) * 8 < longest) return false;
-    for (int threads = cg__least_threads(w, longest); threads <= 1024; threads *= 2) {
+static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    double words = cg__kept_words(&d->w);
+    if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
+    for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
-        int64_t per_vector = cg__choose_pieces(w, threads) * v->vector;
+        int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
+        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
         if (v->shifted &&
-            cg__shifted_words(w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+            cg__shifted_words(&d->w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
-        cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
-        cg__fit_threads(w);
-        if (cg__wish_blocks(w)) return true;
+        cg__why(d, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        cg__fit_threads(d);
+        if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
         break;
     }
@@ -10578,9 +10621,9 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 }
 
 /* Elements of a row for each thread of the cluster. */
-static void cg__share_row(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const int64_t per_vector = cg__choose_pieces(w, v->threads * v->cluster) * v->vector;
+static void cg__share_row(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    const int64_t per_vector = cg__choose_pieces(d, v->threads * v->cluster) * v->vector;
     const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
@@ -10594,14 +10637,14 @@ static bool cg__has_room(const ind__writer *w) {
 
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
    each edge of a row; false: there is none. */
-static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
-    ind__variant *v = w->variant;
+static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int blocks, int stages) {
+    ind__variant *v = d->variant;
     v->threads = threads;
     v->blocks_per_sm = blocks;
     v->stages = stages;
-    for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
-        cg__share_row(w, longest);
-        if (cg__has_room(w)) return true;
+    for (v->cluster = 1; v->cluster <= d->max_cluster; v->cluster *= 2) {
+        cg__share_row(d, longest);
+        if (cg__has_room(&d->w)) return true;
     }
     return false;
 }
@@ -10634,33 +10677,33 @@ static int cg__spare_registers(const ind__writer *w) {
    row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
    cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
    85 % of a copy, bf16 86 and 86). */
-static bool cg__choose_held(ind__writer *w) {
+static bool cg__choose_held(cg__decider *d) {
     static const struct {
         int held;
         bool once;
     } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
     enum { N = sizeof order / sizeof *order };
-    ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
-    const int room = cg__staged_registers(w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 && cg__warps_meet(w) &&
-                         cg__num_joins(w) > 1;
+    ind__variant *v = d->variant;
+    const cg__held_words words = cg__count_held(&d->w);
+    const int room = cg__staged_registers(&d->w);
+    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(w) ? order[o].held < 2 || held * v->per_thread > room
-                                : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
+                                    : held * v->per_thread > room && o < N - 1)
             continue;
         if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
-        w->more_ways = seen++ > w->way;
+        if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
+        d->more_ways = seen++ > d->way;
     }
     if (v->stays && v->stages > 1) return true;
-    w->more_ways = seen > w->way; /* behind them is another strategy */
-    if (!w->more_ways && !v->stays) w->way -= seen;
-    return w->more_ways;
+    d->more_ways = seen > d->way; /* behind them is another strategy */
+    if (!d->more_ways && !v->stays) d->way -= seen;
+    return d->more_ways;
 }
 
 /* Has a thread the registers for so many words for each of its elements? */
@@ -10670,14 +10713,14 @@ static bool cg__holds(const ind__writer *w, double words) {
 
 /* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
    layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
-static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
-    ind__variant *v = w->variant;
+static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
-    while (!cg__holds(w, words) && v->cluster < w->max_cluster) {
+    while (!cg__holds(&d->w, words) && v->cluster < d->max_cluster) {
         v->cluster *= 2;
-        cg__share_row(w, longest);
+        cg__share_row(d, longest);
     }
-    if (!cg__holds(w, words)) *v = before;
+    if (!cg__holds(&d->w, words)) *v = before;
 }
 
 /* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
@@ -10685,25 +10728,25 @@ static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
    96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
    it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
    81 to 88.) */
-static bool cg__fit_clusters(ind__writer *w, int64_t longest) {
-    const cg__held_words words = cg__count_held(w);
-    ind__variant best = *w->variant;
+static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
+    const cg__held_words words = cg__count_held(&d->w);
+    ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(w) < 2) return false;
+    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(w, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (w->variant->cluster < 2 || w->variant->cluster > 4 || blocks * cg__staged_bytes(w) <= most) continue;
-        most = blocks * cg__staged_bytes(w);
-        best = *w->variant;
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
+        if (d->variant->cluster < 2 || d->variant->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most) continue;
+        most = blocks * cg__staged_bytes(&d->w);
+        best = *d->variant;
     }
-    *w->variant = best;
+    *d->variant = best;
     return most > 0;
 }
 
 /* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
-static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blocks, int64_t least) {
-    return cg__choose_cluster(w, longest, threads, blocks, 1) && w->variant->cluster == 1 &&
-           cg__staged_bytes(w) >= least;
+static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
+    return cg__choose_cluster(d, longest, threads, blocks, 1) && d->variant->cluster == 1 &&
+           cg__staged_bytes(&d->w) >= least;
 }
 
 /* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
@@ -10727,13 +10770,13 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
    93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
    98. */
-static bool cg__fit_late(ind__writer *w, int64_t longest) {
-    const int64_t room = w->target->shared_per_sm;
-    const bool several = cg__num_joins(w) > 1;
-    if (!several && w->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(w, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(w, longest, 256, 4, 0) && 4 * cg__staged_bytes(w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(w, longest, 256, 3, 0) && 3 * cg__staged_bytes(w) <= room * 3 / 4;
+static bool cg__fit_late(cg__decider *d, int64_t longest) {
+    const int64_t room = d->w.target->shared_per_sm;
+    const bool several = cg__num_joins(&d->w) > 1;
+    if (!several && d->variant->vector <= 4) return false;
+    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
+    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
+    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -10749,26 +10792,26 @@ static bool cg__fit_late(ind__writer *w, int64_t longest) {
    From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
-static bool cg__fit_row(ind__writer *w, int64_t longest) {
-    const bool late = cg__reads_late(w);
-    const cg__held_words words = cg__count_held(w);
-    const ind__variant before = *w->variant;
-    const bool several = cg__num_joins(w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = cg__bytes_under_way(w) / w->target->num_sms;
+static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const bool late = cg__reads_late(&d->w);
+    const cg__held_words words = cg__count_held(&d->w);
+    const ind__variant before = *d->variant;
+    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.shifted;
+    const int64_t under_way = cg__bytes_under_way(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
-    if (late && cg__fit_late(w, longest)) return true;
+    if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(w, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
-        (several && weights ? cg__staged_bytes(w) <= w->target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(w, words.common)))
+        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
+         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                            : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(w, longest, 256, 3, 2 * under_way / 3)) return true;
-    if (!several && !shifted && cg__fits_block(w, longest, 512, 1, under_way) &&
-        words.common * w->variant->per_thread <= IND__CG_KEPT_REGISTERS)
+    if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
+        words.common * d->variant->per_thread <= IND__CG_KEPT_REGISTERS)
         return true;
-    if (cg__fit_clusters(w, longest)) return true;
-    *w->variant = before;
+    if (cg__fit_clusters(d, longest)) return true;
+    *d->variant = before;
     return false;
 }
 
@@ -10779,13 +10822,13 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
    of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
    and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
    where rows of a variant may be shorter.) */
-static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int blocks) {
-    ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
-    if (w->max_cluster < 4 || !cg__choose_cluster(w, longest, threads, blocks, 2) || v->cluster > 4) return false;
+static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
+    ind__variant *v = d->variant;
+    const cg__held_words words = cg__count_held(&d->w);
+    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->cluster > 4) return false;
     v->cluster = 4;
-    cg__share_row(w, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(w) && cg__holds(w, words.values + words.common);
+    cg__share_row(d, longest);
+    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -10798,120 +10841,120 @@ static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int block
    longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
    as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
    one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
-static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    const cg__held_words words = cg__count_held(w);
-    const bool several = cg__num_joins(w) > 1;
-    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
-    const ind__variant one = *w->variant;
+static bool cg__fit_staged(cg__decider *d, int64_t longest) {
+    const cg__held_words words = cg__count_held(&d->w);
+    const bool several = cg__num_joins(&d->w) > 1;
+    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
             one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
-        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(w), NULL) &&
-            (cg__fit_four(w, longest, 288, 3) || cg__fit_four(w, longest, 320, 2)))
+        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
+            (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
             return true;
-        *w->variant = one;
-        cg__widen_cluster(w, longest, words.values + words.common);
+        *d->variant = one;
+        cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(w, longest, 256, 3, 2))
+    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
-    *w->variant = one;
-    if (one.cluster <= 8 || cg__copies_beside(w)) return true;
-    if (!cg__choose_cluster(w, longest, 512, 1, 1) ||
-        !cg__holds(w, words.values > words.staged ? words.values : words.staged))
-        *w->variant = one;
+    *d->variant = one;
+    if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+        !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
+        *d->variant = one;
     return true;
 }
 
 /* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
-static bool cg__start_at_lines(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (v->shifted || v->vector == 1 || w->plan->domain.rrank != 1 || !w->assume ||
-        !ind_expr_is_int(cg__r_numel(w), NULL))
+static bool cg__start_at_lines(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->shifted || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
+        !ind_expr_is_int(cg__r_numel(&d->w), NULL))
         return false;
-    const uint32_t leader = cg__shift_leader(w, v->vector);
-    if (!leader || !cg__start_known(w, leader)) return false;
-    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
-    if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
-    w->plan->leader = leader;
-    return v->shifted = w->plan->starts_shifted = true;
+    const uint32_t leader = cg__shift_leader(&d->w, v->vector);
+    if (!leader || !cg__start_known(&d->w, leader)) return false;
+    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(&d->w, leader));
+    if (ind_known_multiple(cg__row_start(&d->w, leader), line)) return false;
+    d->plan->leader = leader;
+    return v->shifted = d->plan->starts_shifted = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
    for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
    of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
-static void cg__trim_cluster(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__trim_cluster(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
     if (v->cluster < 2 || v->pieces) return;
     const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
-    cg__share_row(w, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(w)) *v = before;
+    cg__share_row(d, longest);
+    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
 }
 
-static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
-    ind__variant *v = w->variant;
+static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->plan->part || w->kernel->run) return false;
+    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    const bool fits = v->vector > 1 && cg__looped_sweeps(w) >= 2 && cg__can_stage(w) &&
-                      (stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest));
-    if (fits) cg__trim_cluster(w, longest);
-    if (!fits || !cg__choose_held(w)) {
+    const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
+                      (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
+    if (fits) cg__trim_cluster(d, longest);
+    if (!fits || !cg__choose_held(d)) {
         *v = before;
         return false;
     }
-    v->resident = stays ? w->target->num_sms * v->blocks_per_sm / v->cluster : 0;
-    v->items = cg__p_numel(w);
-    v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
+    v->resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->cluster : 0;
+    v->items = cg__p_numel(&d->w);
+    v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
-    v->grid[1] = v->grid[2] = ind_int(w->context, 1);
+    v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
-    cg__why(w, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
+    cg__why(d, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
             (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block",
             stays ? "those before are worked on" : "others' are worked on", held[v->held],
             v->once ? " and what all rows use" : "");
     return true;
 }
 
-static bool cg__choose_row_staged(ind__writer *w, int64_t longest, bool stays) {
-    const ind__variant before = *w->variant;
-    if (cg__start_at_lines(w)) {
-        if (cg__stage_rows(w, longest, stays) && cg__boundary(w) > w->variant->vector) return true;
-        *w->variant = before;
+static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
+    const ind__variant before = *d->variant;
+    if (cg__start_at_lines(d)) {
+        if (cg__stage_rows(d, longest, stays) && cg__boundary(&d->w) > d->variant->vector) return true;
+        *d->variant = before;
     }
-    return cg__stage_rows(w, longest, stays);
+    return cg__stage_rows(d, longest, stays);
 }
 
 /* ======================================================================================= src/cuda/decide/row_kept.c */
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
    shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
    H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
-static bool cg__shifted_alone(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    const int way = w->way;
-    const bool several = cg__num_joins(w) > 1;
-    w->way = 0;
-    const bool kept = cg__choose_row_block(w, longest), alone = w->variant->blocks_per_sm < 2;
-    *w->variant = before;
-    w->way = way;
-    w->more_ways = false;
+static bool cg__shifted_alone(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    const int way = d->way;
+    const bool several = cg__num_joins(&d->w) > 1;
+    d->way = 0;
+    const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
+    *d->variant = before;
+    d->way = way;
+    d->more_ways = false;
     return !kept || (alone && several);
 }
 
 /* Has one block room for two rows? */
-static bool cg__stages_alone(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    w->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(w, longest, 512, 1, 2) && w->variant->cluster == 1;
-    *w->variant = before;
+static bool cg__stages_alone(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    d->variant->strategy = IND_STRATEGY_ROW_STAGED;
+    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && d->variant->cluster == 1;
+    *d->variant = before;
     return one;
 }
 
@@ -10920,12 +10963,12 @@ static bool cg__stages_alone(ind__writer *w, int64_t longest) {
    the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
-static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
-    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
-    if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
-    if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
-    if (alone && cg__choose_row_staged(w, longest, true)) return true;
-    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest, true);
+static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
+    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
+    if (d->variant->shifted) alone = cg__shifted_alone(d, longest);
+    if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
+    if (alone && cg__choose_row_staged(d, longest, true)) return true;
+    return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
 
 /* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
@@ -10933,38 +10976,39 @@ static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
    ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
    threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
    without come behind those that differ in what is held. */
-static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
-    const int way = w->way;
-    const bool late = w->variant->vector > 4 && cg__num_joins(w) > 1 && cg__reads_late(w);
-    const bool waits = longest > (late ? 128 * 32 + 2 * w->variant->vector : 512 * 16);
-    const bool found = (waits && cg__choose_row_staged(w, longest, false)) || cg__choose_row_shared(w, longest);
-    w->way = way;
+static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
+    const int way = d->way;
+    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool waits = longest > (late ? 128 * 32 + 2 * d->variant->vector : 512 * 16);
+    const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
+    d->way = way;
     return found;
 }
 
 /* May the row, which is too long for a warp, be taken to be of about the hinted length? */
-static bool cg__assumes_length(const ind__writer *w) {
-    const ind_expr row = cg__r_numel(w);
-    return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && (w->variant->to || ind_hint(row) > IND__WARP_ROW);
+static bool cg__assumes_length(const cg__decider *d) {
+    const ind_expr row = cg__r_numel(&d->w);
+    return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) &&
+           (d->variant->to || ind_hint(row) > IND__WARP_ROW);
 }
 
 /* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
    it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
    row under it. */
-static int64_t cg__guard_length(ind__writer *w) {
-    ind_context *c = w->context;
-    const ind_expr row = cg__r_numel(w), before = w->variant->guard;
+static int64_t cg__guard_length(cg__decider *d) {
+    ind_context *c = d->w.context;
+    const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (w->variant->to) longest = w->variant->to;
+    if (d->variant->to) longest = d->variant->to;
     if (longest > most) longest = most;
-    w->plan->row_from = w->variant->to
-                            ? w->variant->from
+    d->plan->row_from = d->variant->to
+                            ? d->variant->from
                             : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
-    if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
-        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->plan->row_from), row)))
-        cg__fail(w);
-    if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
+    if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
+        !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
+        cg__fail(&d->w);
+    if (before.id != d->variant->guard.id) d->used |= IND__ASSUME_LENGTH;
     return longest;
 }
 
@@ -10972,27 +11016,28 @@ static int64_t cg__guard_length(ind__writer *w) {
    a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
    walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
    long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
-static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
+static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
     const bool known =
-        ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->plan->part;
-    if (!cg__choose_row_known(w, longest)) return false;
-    if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
-        cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
+        ind_expr_is_int(cg__r_numel(&d->w), NULL) || cg__assumes_length(d) || d->w.kernel->run || d->plan->part;
+    if (!cg__choose_row_known(d, longest)) return false;
+    if (known || d->variant->strategy == IND_STRATEGY_ROW_STAGED ||
+        cg__whole_rounds(&d->w) + 1 >= d->variant->per_thread / d->variant->vector)
         return true;
-    *w->variant = before;
-    w->more_ways = false;
+    *d->variant = before;
+    d->more_ways = false;
     return false;
 }
 
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
-static bool cg__can_cluster(const ind__writer *w) {
-    if (w->plan->part || w->kernel->run || w->max_cluster < 2 || !w->plan->domain.rrank) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+static bool cg__can_cluster(const cg__decider *d) {
+    if (d->plan->part || d->w.kernel->run || d->max_cluster < 2 || !d->plan->domain.rrank) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
+            cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(w) > 0;
+    return cg__num_joins(&d->w) > 0;
 }
 
 /* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
@@ -11000,12 +11045,12 @@ static bool cg__can_cluster(const ind__writer *w) {
 #define IND__CG_LOOPED_BYTES (128 << 10)
 
 /* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
-static int cg__looped_cluster(const ind__writer *w) {
-    const int64_t rows = ind_hint(cg__p_numel(w)), fill = w->target->num_sms - w->target->num_sms / 8;
-    const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
+static int cg__looped_cluster(const cg__decider *d) {
+    const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
+    const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
     int n = 1;
-    if (!cg__can_cluster(w)) return 1;
-    while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    if (!cg__can_cluster(d)) return 1;
+    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
     return n;
 }
 
@@ -11036,133 +11081,135 @@ static int cg__most_walkers(ind__writer *w, int64_t rows) {
 }
 
 /* Where a block walks along each row: threads that have four steps of it or more. */
-static void cg__choose_row_looped(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t length = cg__likely_row(w), rows = ind_hint(cg__p_numel(w));
+static void cg__choose_row_looped(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t length = cg__likely_row(&d->w), rows = ind_hint(cg__p_numel(&d->w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(w, rows));
-    if (cg__knows_at_launch(w)) cg__fit_walkers(w);
-    if (rows < w->target->num_sms)
-        cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
+    if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
+    if (rows < d->w.target->num_sms)
+        cg__why(d, "rows too long for registers; so few of them that they do not fill the machine");
     else
-        cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
-    v->cluster = cg__looped_cluster(w);
+        cg__why(d, "rows too long for registers (or of unknown length): a block walks along each");
+    v->cluster = cg__looped_cluster(d);
     if (v->cluster < 2) return;
     v->fitted = (ind_expr){0};
-    cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
+    cg__why(d, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
 }
 
 /* ========================================================================================== src/cuda/decide/split.c */
 /* ---- rows, or columns, that several blocks share */
 
 /* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
-static bool cg__can_split(ind__writer *w, ind_strategy strategy) {
+static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    w->variant->strategy = strategy;
-    if (w->kernel->run || ind__body_unbacked(w->schedule->program, w->body)) return false;
-    return w->plan->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+    d->variant->strategy = strategy;
+    if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
+    return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
 }
 
 /* The memory through which blocks share results: counters, and words beside them or partial results. */
-static void cg__set_split_memory(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(w) : 1;
+static void cg__set_split_memory(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
     v->num_counters = (uint32_t)v->split_blocks;
     v->partial_bytes = 0;
     if (!v->split_blocks) return;
-    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(w)) {
-        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(w));
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
+        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(&d->w));
         return;
     }
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_reduce(w, i)) v->partial_bytes += cg__partial_bytes(w, i, own);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__is_reduce(&d->w, i)) v->partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
 /* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
    has less than `least` elements of a row. */
-static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    ind_expr one = ind_int(c, 1), all = ind_int(c, (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM);
+static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    ind_expr one = ind_int(c, 1), all = ind_int(c, (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM);
     ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
-    ind_expr useful = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, least > 1 ? least : 1));
+    ind_expr useful = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, least > 1 ? least : 1));
     v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
     v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
     v->shared_bytes = ind_int(c, 0);
-    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)), limit = w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    if (cg__shares_results(w)) v->split_blocks = most < limit ? most : limit;
-    cg__set_split_memory(w);
-    if (!ind__ok(v->splits)) cg__fail(w);
+    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)),
+            limit = d->w.target->num_sms * IND__CG_SPLIT_PER_SM;
+    if (cg__shares_results(&d->w)) v->split_blocks = most < limit ? most : limit;
+    cg__set_split_memory(d);
+    if (!ind__ok(v->splits)) cg__fail(&d->w);
 }
 
 /* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
-static void cg__fit_split_steps(ind__writer *w, int64_t step) {
-    int64_t blocks = (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    ind_expr keep = w->variant->guard, end = ind_int(w->context, blocks * step * 16);
-    if (w->plan->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
-    w->variant->guard = keep;
-    w->plan->wide = true;
-    w->variant->index_bits = 64;
+static void cg__fit_split_steps(cg__decider *d, int64_t step) {
+    int64_t blocks = (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM;
+    ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
+    if (d->plan->wide || cg__expr_fits(d, ind_expr_add(cg__r_numel(&d->w), end), 0)) return;
+    d->variant->guard = keep;
+    d->plan->wide = true;
+    d->variant->index_bits = 64;
 }
 
 /* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
-static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(w);
-    if (longest <= 65536 && cg__likely_row(w) * 8 >= longest) return false;
-    if (!cg__can_split(w, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
-    if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
+static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(&d->w);
+    if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
+    if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
+    if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM) return false;
     v->threads = IND__CG_SPLIT_THREADS;
-    cg__fit_split_steps(w, (int64_t)v->threads * 8);
-    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->plan->domain.rrank == 1);
+    cg__fit_split_steps(d, (int64_t)v->threads * 8);
+    v->vector = cg__choose_vector(d, cg__num_vars(&d->w) - 1, d->plan->domain.rrank == 1);
     v->rows = 1;
     v->per_thread = v->vector;
-    cg__set_splits(w, cg__p_numel(w), least);
-    cg__why(w, "rows too long for registers (or of unknown length): several blocks share each if they are few");
+    cg__set_splits(d, cg__p_numel(&d->w), least);
+    cg__why(d, "rows too long for registers (or of unknown length): several blocks share each if they are few");
     return true;
 }
 
 /* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
    has no more of them than there are threads. */
-static int cg__column_vector(ind__writer *w, int states) {
+static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool fits = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
-        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->plan->domain.rank - 1, n, false)) return n;
+        bool fits = n * states <= 128 && d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        if (fits && 32 * n <= d->variant->threads && cg__try_vector(d, d->plan->domain.rank - 1, n, false)) return n;
     }
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     return 1;
 }
 
 /* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
-static bool cg__choose_column_split(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    int states = cg__state_bytes(w);
-    bool enough = outputs >= (int64_t)w->target->num_sms * 1024; /* to fill the machine with a thread each */
-    if (length < (enough ? 32 : 8) || !cg__can_split(w, IND_STRATEGY_COLUMN_SPLIT)) return false;
+static bool cg__choose_column_split(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
+    int states = cg__state_bytes(&d->w);
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
+    if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
     v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
-    cg__fit_split_steps(w, v->threads);
-    v->vector = v->per_thread = cg__column_vector(w, states);
+    cg__fit_split_steps(d, v->threads);
+    v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(w));
-    cg__set_splits(w, ind_expr_ceildiv(cg__p_numel(w), ind_int(w->context, v->rows)), least);
-    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
-            v->threads / x, v->vector, cg__shares_results(w) ? "; several blocks share columns if they are few" : "");
+    int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(&d->w));
+    cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
+    cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
+            v->threads / x, v->vector,
+            cg__shares_results(&d->w) ? "; several blocks share columns if they are few" : "");
     return true;
 }
 
 /* The second part of a FINISH: one block, as large as those of the first part, walks along what they have left. */
-static void cg__choose_finish(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__choose_finish(cg__decider *d) {
+    ind__variant *v = d->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
-    v->threads = w->plan->handover->threads;
+    v->threads = d->plan->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
-    cg__why(w, "the block that began last walks along what others leave");
-    cg__grid(w, cg__p_numel(w), 1);
+    cg__why(d, "the block that began last walks along what others leave");
+    cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
 #define IND__CG_RUN_REGISTERS 96 /* that a thread may spend on its part of the row and of the columns of a run */
@@ -11177,49 +11224,51 @@ static int64_t cg__warp_row(const ind__writer *w) {
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
-static void cg__choose_row(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-    if (w->plan->handover && w->plan->handover->takes) {
-        cg__choose_finish(w);
+static void cg__choose_row(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t longest = cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+    if (d->plan->handover && d->plan->handover->takes) {
+        cg__choose_finish(d);
         return;
     }
-    if (cg__choose_row_split(w, longest)) return;
+    if (cg__choose_row_split(d, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    v->vector = w->plan->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
-    v->vector = cg__shift_rows(w, v->vector, guard, aligned);
+    v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
+    v->vector = cg__shift_rows(d, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
-    cg__choose_kept(w);
+    cg__choose_kept(d);
     if (longest < 1) longest = 1;
-    int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
-    if (longest <= cg__warp_row(w) && cg__kept_words(w) * (double)longest / 32 <= registers)
-        cg__choose_row_warp(w, longest);
-    else if (!cg__choose_row_kept(w, longest))
-        cg__choose_row_looped(w);
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(w);
-    if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
-    if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
-    if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    int registers = d->w.kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
+    if (longest <= cg__warp_row(&d->w) && cg__kept_words(&d->w) * (double)longest / 32 <= registers)
+        cg__choose_row_warp(d, longest);
+    else if (!cg__choose_row_kept(d, longest))
+        cg__choose_row_looped(d);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
+    if (v->shifted) cg__why(d, "%s; its vectors start at the first boundary in it", v->why);
+    if (d->w.kernel->run)
+        cg__why(d, "%s; a block joins the columns of %lld of them", v->why, (long long)d->w.kernel->run);
+    if (v->strategy != IND_STRATEGY_ROW_STAGED)
+        cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
     if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
-        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(w->context, v->cluster));
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, v->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
-static void cg__choose_reduction(ind__writer *w) {
-    cg__analyse(w);
-    uint32_t r = cg__r_mask(w);
-    int best = cg__best_p(w, r);
-    bool column = !w->kernel->run && best >= 0 && r &&
-                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->plan->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
+static void cg__choose_reduction(cg__decider *d) {
+    cg__analyse(d);
+    uint32_t r = cg__r_mask(&d->w);
+    int best = cg__best_p(&d->w, r);
+    bool column = !d->w.kernel->run && best >= 0 && r &&
+                  cg__bytes_along(&d->w, best, r, true) < cg__bytes_along(&d->w, cg__num_vars(&d->w) - 1, r, true);
+    if (column && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
     if (!column)
-        cg__choose_row(w);
-    else if (!cg__choose_column_split(w))
-        cg__choose_column(w);
+        cg__choose_row(d);
+    else if (!cg__choose_column_split(d))
+        cg__choose_column(d);
 }
 
 /* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
@@ -11263,11 +11312,11 @@ static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
 
 /* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
    they may be. */
-static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
-    while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
-    while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
-    if (n == 1) cg__no_vectors(w);
-    w->variant->vector = n;
+static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
+    while (n > 1 && n * cg__scan_states(&d->w) > IND__CG_SCAN_WORDS) n /= 2;
+    while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
+    if (n == 1) cg__no_vectors(d);
+    d->variant->vector = n;
 }
 
 /* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
@@ -11284,22 +11333,23 @@ static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
 /* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
    whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
    aligned move one element after the other. */
-static void cg__choose_scan_shift(ind__writer *w) {
+static void cg__choose_scan_shift(cg__decider *d) {
     int narrowest = 16, widest = 1, n = 1;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__moves_neighbours(w, i)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (!w->plan->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->plan->shift = i;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!cg__moves_neighbours(&d->w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
+        if (!d->plan->shift && !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT)) d->plan->shift = i;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
-    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
+    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 &&
+           2 * n * cg__scan_states(&d->w) <= IND__CG_SCAN_WORDS)
         n *= 2;
-    if (n == 1) w->plan->shift = 0;
-    if (!w->plan->shift) return;
-    w->variant->vector = n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__moves_neighbours(w, i)) w->plan->vector[i] = (uint8_t)n;
+    if (n == 1) d->plan->shift = 0;
+    if (!d->plan->shift) return;
+    d->variant->vector = n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__moves_neighbours(&d->w, i)) d->plan->vector[i] = (uint8_t)n;
 }
 
 /* Bytes that are moved for each element of the row. */
@@ -11326,30 +11376,30 @@ static bool cg__prefers_lookback(const ind__writer *w) {
 }
 
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
-static void cg__choose_lookback(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
-    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / w->target->num_sms;
+static void cg__choose_lookback(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int lines = cg__scan_lines(&d->w, false, IND__CG_SCAN_WORDS);
+    int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
     v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
     v->per_thread = lines * v->vector;
     int64_t chunk = (int64_t)v->threads * v->per_thread;
-    ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
-    ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
+    ind_expr places = ind_expr_add(cg__r_numel(&d->w), ind_int(d->w.context, cg__most_shift(&d->w)));
+    ind_expr tiles = ind_expr_ceildiv(places, ind_int(d->w.context, chunk));
     ind_expr groups =
-        ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
-    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
-    w->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
-    cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
-    cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
+        ind_expr_add(ind_expr_floordiv(tiles, ind_int(d->w.context, IND__CG_SCAN_GROUP)), ind_int(d->w.context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(d->w.context, cg__scan_states(&d->w)));
+    d->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(&d->w), per_row), ind_int(d->w.context, 2));
+    cg__why(d, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
+    cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
 /* A row of at most `longest` elements in the registers of lanes with up to so many lines each, of which the fewest are
    left over. Fewer than 8 lanes with several lines would move too few neighbours at once. */
-static void cg__choose_scan_warp(ind__writer *w, int64_t longest, int lines) {
-    ind__variant *v = w->variant;
+static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
+    ind__variant *v = d->variant;
     int64_t covered = INT64_MAX;
     int best = 32;
     for (int lanes = 32; lanes >= 1; lanes /= 2) {
@@ -11363,7 +11413,7 @@ static void cg__choose_scan_warp(ind__writer *w, int64_t longest, int lines) {
     v->strategy = IND_STRATEGY_SCAN_WARP;
     v->rows = 128 / best;
     v->threads = 128;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
 }
 
 /* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
@@ -11382,13 +11432,13 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
    threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
    fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
    registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
-static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
-    ind__variant *v = w->variant;
-    const bool any = cg__scans_only(w); /* number of threads; else powers of two */
+static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
+    ind__variant *v = d->variant;
+    const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
     int64_t covered = INT64_MAX;
     int most = 512;
     if (longest > most * (int64_t)lines * v->vector) return false;
-    if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(w) == 1)
+    if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(&d->w) == 1)
         most = 1024, lines /= 2;
     for (int n = lines; n >= (any ? (lines + 1) / 2 : lines); n--) {
         const int per_thread = n * v->vector;
@@ -11398,28 +11448,28 @@ static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
         v->per_thread = per_thread;
         v->threads = any ? (int)threads : cg__pow2_at_least(needed, 64, most);
     }
-    cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+    cg__why(d, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
     return true;
 }
 
 /* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
  */
-static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const int run = v->vector, lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
+static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    const int run = v->vector, lines = cg__scan_lines(&d->w, false, IND__CG_SCAN_WORDS);
     if (longest <= 32 * (int64_t)lines * run) {
-        cg__choose_scan_warp(w, longest, lines);
+        cg__choose_scan_warp(d, longest, lines);
         return;
     }
     v->strategy = IND_STRATEGY_SCAN_BLOCK;
     v->rows = 1;
-    if (cg__choose_scan_block(w, longest, lines)) return;
-    const int most = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms ? 512 : 256;
-    const int64_t length = ind_hint(cg__r_numel(w)) + cg__most_shift(w);
-    v->per_thread = cg__scan_lines(w, true, IND__CG_SCAN_WORDS) * run;
+    if (cg__choose_scan_block(d, longest, lines)) return;
+    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
+    const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
+    v->per_thread = cg__scan_lines(&d->w, true, IND__CG_SCAN_WORDS) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
-    if (cg__scans_only(w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
-    cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
+    cg__why(d, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
 
 /* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
@@ -11428,62 +11478,63 @@ static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
    the rows, that enough is under way, and their states fit into shared memory. */
-static void cg__choose_scan_team(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
+static void cg__choose_scan_team(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t rows = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w)),
+            most = d->w.target->num_sms * 3 / 4;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
-    cg__choose_scan_vector(w, w->plan->domain.rank - 1, n);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    cg__choose_scan_vector(d, d->plan->domain.rank - 1, n);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        int own = cg__loads_chunk(&d->w, i) ? ind_dtype_bytes(cg__memory_dtype(&d->w, i)) : 0;
         bytes += own;
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, IND__CG_SCAN_WORDS * 3 / 2),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
     int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
     int team =
-        cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+        cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
-    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
+    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(&d->w) > IND__CG_STATIC_SHARED) team /= 2;
     if (team * lanes < 128) lanes = 128 / team;
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
-    cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
+    cg__why(d, "reads are contiguous along an output variable: %d threads share each row", team);
 }
 
-static void cg__choose_scan(ind__writer *w) {
-    ind__variant *v = w->variant;
-    cg__analyse(w);
-    uint32_t r = cg__r_mask(w);
-    int best = cg__best_p(w, r);
-    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__SCAN_COLUMNS &&
-                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->plan->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
+static void cg__choose_scan(cg__decider *d) {
+    ind__variant *v = d->variant;
+    cg__analyse(d);
+    uint32_t r = cg__r_mask(&d->w);
+    int best = cg__best_p(&d->w, r);
+    bool column = best >= 0 && ind_hint(cg__p_numel(&d->w)) >= IND__SCAN_COLUMNS &&
+                  cg__bytes_along(&d->w, best, r, true) < cg__bytes_along(&d->w, cg__num_vars(&d->w) - 1, r, true);
+    if (column && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
     v->vector = v->per_thread = 1;
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     v->strategy = IND_STRATEGY_SCAN_COLUMN;
-    if (column && cg__scans_only(w)) {
-        cg__choose_scan_team(w);
+    if (column && cg__scans_only(&d->w)) {
+        cg__choose_scan_team(d);
     } else if (column) {
         v->threads = v->rows = 128;
-        cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
+        cg__why(d, "reads are contiguous along an output variable: a thread walks along each row");
     } else {
-        int64_t longest = v->to && cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-        cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
-        if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
-        if (cg__prefers_lookback(w)) {
-            cg__choose_lookback(w);
+        int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+        cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
+        if (v->vector == 1 && cg__scans_only(&d->w)) cg__choose_scan_shift(d);
+        if (cg__prefers_lookback(&d->w)) {
+            cg__choose_lookback(d);
             return;
         }
-        cg__choose_scan_rows(w, longest > 0 ? longest + cg__most_shift(w) : 1);
+        cg__choose_scan_rows(d, longest > 0 ? longest + cg__most_shift(&d->w) : 1);
     }
-    cg__grid(w, cg__p_numel(w), v->rows);
+    cg__grid(d, cg__p_numel(&d->w), v->rows);
 }
 
 /* =========================================================================================== src/cuda/decide/sort.c */
@@ -11501,34 +11552,34 @@ static int cg__scan_bytes(const ind__writer *w) {
 }
 
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
-static void cg__choose_sort(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__choose_sort(cg__decider *d) {
+    ind__variant *v = d->variant;
     const char *key;
-    cg__analyse(w);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
-    ind_expr n = cg__r_numel(w);
-    int bytes = ind_dtype_bytes(cg__sorted_dtype(w, &key));
-    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(w) - cg__scan_bytes(w)) / (bytes + 4);
+    cg__analyse(d);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
+    ind_expr n = cg__r_numel(&d->w);
+    int bytes = ind_dtype_bytes(cg__sorted_dtype(&d->w, &key));
+    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(&d->w) - cg__scan_bytes(&d->w)) / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
-    if (!fits && w->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (!fits && d->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(d->w.context, most)));
     if (longest > most) longest = most;
     v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
     v->per_thread = (int)(longest > 0 ? longest : 1);
     if (!fits) {
-        int states = 32 * cg__state_bytes(w) + 2 * cg__scan_bytes(w);
+        int states = 32 * cg__state_bytes(&d->w) + 2 * cg__scan_bytes(&d->w);
         v->per_thread = cg__pow2_below((IND__CG_STATIC_SHARED - states) / (bytes + v->index_bits / 8));
     }
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
-    cg__analyse(w); /* what is sorted where it is stored is no longer stored behind */
+    cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
-        cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);
+        cg__why(d, "a row of at most %lld elements fits into shared memory", (long long)longest);
     else
-        cg__why(w, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
-    cg__grid(w, cg__p_numel(w), 1);
+        cg__why(d, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
+    cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
 /* ============================================================================================== src/cuda/assemble.c */
@@ -11604,8 +11655,9 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, through), 1},
 };
 
-/* A body plan with arrays of its own for n instructions: copies of those of `from`, or zeroed. NULL on failure. */
-static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, size_t n) {
+/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
+    const size_t n = body->num_inst + 1;
     ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
     if (!plan) return NULL;
     if (from) *plan = *from;
@@ -11617,6 +11669,11 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
         if (source) memcpy(array, source, n * a->element);
         memcpy((char *)plan + a->offset, &array, sizeof array);
     }
+    if (from) {
+        plan->domain.index =
+            (ind_expr *)ind__arena_copy(arena, from->domain.index, (body->num_index + 1) * sizeof *plan->domain.index);
+        if (!plan->domain.index) return NULL;
+    }
     if (from && from->matmul) {
         plan->matmul = (struct cg__mm_problem *)ind__arena_copy(arena, from->matmul, sizeof *from->matmul);
         if (!plan->matmul) return NULL;
@@ -11625,7 +11682,8 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
 }
 
 /* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, ind__body_plan *plan) {
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                           const ind__body_plan *plan) {
     const uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
@@ -11652,19 +11710,16 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
 }
 
-/* What decides: a writer whose body plan is its own. It goes with cg__free. */
-static ind_status cg__init_decider(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
-    const size_t n = k->body->num_inst + 1;
-    ind_status status = cg__init(w, p, k, v, NULL);
-    w->max_cluster = p->target.max_cluster;
-    w->assume = assume;
-    w->tuning = p->tuning;
+/* It goes with cg__free of its writer. */
+static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
+    ind_status status = cg__init(&d->w, p, k, v, NULL);
     if (status) return status;
-    w->plan = cg__new_body_plan(&w->scratch, NULL, n);
-    if (!w->plan) return ind__failed(p->context);
-    memset(w->plan->vector, 1, n);
-    cg__domain_init(w);
-    return w->failed ? ind__failed(p->context) : IND_OK;
+    d->w.plan = d->plan = cg__new_body_plan(&d->w.scratch, NULL, k->body);
+    if (!d->plan) return ind__failed(p->context);
+    memset(d->plan->vector, 1, k->body->num_inst + 1);
+    cg__domain_init(d);
+    return d->w.failed ? ind__failed(p->context) : IND_OK;
 }
 
 /* Arguments that point to an instance's own memory. */
@@ -11799,14 +11854,21 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
 
 /* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
-    ind__variant *v = w->variant;
+    const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
         if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
         ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
         cg__data_formula(w, t, v->grid[d]);
         ind__textf(t, ") return;\n");
-        v->grid[d] = cg__most(w, v->grid[d], "grid");
     }
+}
+
+/* The launch itself then: a formula of what is known when it starts. */
+static void cg__bound_launch(ind__writer *w, ind__variant *v) {
+    if (!ind__body_unbacked(w->schedule->program, w->body)) return;
+    for (int d = 0; d < 3; d++)
+        if (ind__ok(v->grid[d]) && ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED))
+            v->grid[d] = cg__most(w, v->grid[d], "grid");
     if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
 }
 
@@ -11875,7 +11937,7 @@ static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
 
 /* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
-    bool copies = false, any = false;
+    bool copies = false;
     if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
@@ -11883,20 +11945,17 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
         const char *name = cg__buffer(w, w->arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
-        any = true;
         cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
         if (!copied) ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
     }
     if (copies) ind__textf(t, "const unsigned long long evict_last = ind_evict_last_policy();\n");
     t->indent--;
-    if (any) cg__why(w, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
 /* Prelude, signature and body become the variant's source. */
-static ind_status cg__assemble(ind__writer *w) {
-    ind__variant *v = w->variant;
+static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
@@ -11914,6 +11973,7 @@ static ind_status cg__assemble(ind__writer *w) {
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
+    cg__bound_launch(w, v);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     for (uint32_t i = 0; v->arg && i < w->num_args; i++)
         if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
@@ -11930,36 +11990,40 @@ static ind_status cg__assemble(ind__writer *w) {
 
 /* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
    into registers. */
-static bool cg__retune_row_block(ind__writer *w, int threads) {
-    ind__variant *v = w->variant;
-    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(w);
+static bool cg__retune_row_block(cg__decider *d, int threads) {
+    ind__variant *v = d->variant;
+    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
-    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > 64 ||
-        cg__kept_words(w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+        cg__kept_words(&d->w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
         *v = before;
         return false;
     }
     v->per_thread = (int)per_thread;
     v->threads = threads;
     if (v->blocks_per_sm > 1)
-        v->blocks_per_sm = cg__fit_anyway(w) ? 0 : cg__blocks_of(w, cg__wished_registers(w, cg__looped_sweeps(w) == 1));
+        v->blocks_per_sm = cg__fit_anyway(&d->w)
+                               ? 0
+                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_sweeps(&d->w) == 1));
     return true;
 }
 
 /* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
-static bool cg__retune_threads(ind__writer *w, int threads) {
-    ind__variant *v = w->variant;
+static bool cg__retune_threads(cg__decider *d, int threads) {
+    ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
     const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || w->kernel->run || v->shifted) return false;
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(d, threads); break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
-    case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
+    case IND_STRATEGY_COLUMN:
+        fits = threads >= v->rows && threads * cg__state_bytes(&d->w) <= IND__CG_STATIC_SHARED;
+        break;
     default: break;
     }
     if (!fits) return false;
@@ -11970,72 +12034,83 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
 }
 
 /* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
-static bool cg__retune_together(ind__writer *w, int num) {
-    ind__variant *v = w->variant;
-    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+static bool cg__retune_together(cg__decider *d, int num) {
+    ind__variant *v = d->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->shifted) return false;
     if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
         v->per_thread = num * v->vector;
         return true;
     }
     if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
-    v->rows = v->threads / cg__row_threads(w) * num;
+    v->rows = v->threads / cg__row_threads(&d->w) * num;
     v->batch = num > 1 ? num : 0;
     return true;
 }
 
-static void cg__retune(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const ind__tuning t = w->tuning;
-    if (t.threads && cg__retune_threads(w, t.threads)) {
+static void cg__retune(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const ind__tuning t = d->tuning;
+    if (t.threads && cg__retune_threads(d, t.threads)) {
         v->tuned.threads = t.threads;
-        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+        cg__why(d, "%s; tuned to %d threads", v->why, t.threads);
     }
-    if (t.together && cg__retune_together(w, t.together)) {
+    if (t.together && cg__retune_together(d, t.together)) {
         v->tuned.together = t.together;
-        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+        cg__why(d, "%s; tuned to %d together", v->why, t.together);
     }
     if (t.way) {
         v->tuned.way = t.way;
-        cg__why(w, "%s; tuned to that", v->why);
+        cg__why(d, "%s; tuned to that", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(d, cg__p_numel(&d->w), v->rows);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(d, cg__p_numel(&d->w), (int64_t)v->threads * v->per_thread);
 }
 
 /* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
-static void cg__choose_kept_loads(ind__writer *w) {
-    const ind__variant *v = w->variant;
-    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(w, w->plan->domain.rank - 1, w->plan->tile_y);
-    if (w->kernel->kind != IND_KERNEL_REDUCTION || cg__splits_rows(w)) return;
-    memset(w->plan->kept, 0, w->body->num_inst);
-    if (cg__in_registers(w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(w);
+static void cg__choose_kept_loads(cg__decider *d) {
+    const ind__variant *v = d->variant;
+    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
+    if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    if (cg__splits_rows(&d->w)) return;
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(d);
 }
 
-static void cg__choose_strategy(ind__writer *w) {
-    switch (w->kernel->kind) {
-    case IND_KERNEL_REDUCTION: cg__choose_reduction(w); break;
-    case IND_KERNEL_SCAN: cg__choose_scan(w); break;
-    case IND_KERNEL_SORT: cg__choose_sort(w); break;
-    default: cg__choose_pointwise(w); break;
+/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+static void cg__note_eviction(cg__decider *d) {
+    const ind__writer *w = &d->w;
+    bool any = false;
+    if (w->plan->part || !cg__evicts_last(w)) return;
+    for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
+    if (any) cg__why(d, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
+}
+
+static void cg__choose_strategy(cg__decider *d) {
+    switch (d->w.kernel->kind) {
+    case IND_KERNEL_REDUCTION: cg__choose_reduction(d); break;
+    case IND_KERNEL_SCAN: cg__choose_scan(d); break;
+    case IND_KERNEL_SORT: cg__choose_sort(d); break;
+    default: cg__choose_pointwise(d); break;
     }
 }
 
 /* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
-static ind_status cg__decide(ind__writer *w) {
-    if (w->kernel->kind == IND_KERNEL_MATMUL) {
-        cg__analyse(w);
-        cg__choose_index_bits(w);
-        return cg__choose_matmul(w, w->variant);
+static ind_status cg__decide(cg__decider *d) {
+    if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
+        cg__analyse(d);
+        cg__choose_index_bits(d);
+        return cg__choose_matmul(d, d->variant);
     }
-    if (!ind__loops_drop_ones(&w->plan->domain)) cg__fail(w);
-    cg__split_vars(w);
-    if (w->failed) return ind__failed(w->context);
-    cg__choose_strategy(w);
-    if (!w->plan->part) cg__retune(w);
-    if (w->failed) return ind__failed(w->context);
-    cg__choose_kept_loads(w);
-    return w->failed ? ind__failed(w->context) : IND_OK;
+    if (!ind__loops_drop_ones(&d->plan->domain)) cg__fail(&d->w);
+    cg__split_vars(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_strategy(d);
+    if (!d->plan->part) cg__retune(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_kept_loads(d);
+    cg__note_eviction(d);
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
 static ind_status cg__emit_body(ind__writer *w) {
@@ -12050,8 +12125,9 @@ static ind_status cg__emit_body(ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
 }
 
-static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind__writer *d) {
-    ind_status status = cg__init(w, p, d->kernel, d->variant, d->plan);
+static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                                 const ind__body_plan *plan) {
+    ind_status status = cg__init(w, p, k, v, plan);
     if (!status) status = cg__emit_body(w);
     if (status) return status;
     return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
@@ -12063,28 +12139,28 @@ static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
 }
 
 /* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
-static ind_status cg__check_text(ind_plan *p, const ind__writer *d, const ind__writer *first) {
+static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind__arena arena = {.context = p->context};
-    ind__variant variant = *d->variant;
-    ind__writer copy = *d, again = {0};
-    copy.variant = &variant;
-    copy.plan = cg__new_body_plan(&arena, d->plan, d->body->num_inst + 1);
-    ind_status status = copy.plan ? cg__write_once(&again, p, &copy) : ind__failed(p->context);
+    const ind__variant variant = *first->variant;
+    const ind__body_plan *plan = cg__new_body_plan(&arena, first->plan, first->body);
+    ind__writer again = {0};
+    ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
     if (!status && !cg__same_text(&again, first))
-        status = ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", d->kernel->name);
+        status =
+            ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);
     cg__free(&again);
     ind__arena_free(&arena);
     return status;
 }
 
 /* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
-static ind_status cg__write_body(ind__writer *w, ind_plan *p, const ind__writer *d) {
-    ind_status status = cg__write_once(w, p, d);
-    return !status && ind__verifying(p->context) ? cg__check_text(p, d, w) : status;
+static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider *d) {
+    ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
+    return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
 }
 
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
-static bool cg__sizes_fit(ind__writer *d, const ind__writer *w) {
+static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
         if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
@@ -12099,7 +12175,8 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer d, w = {0};
+        cg__decider d;
+        ind__writer w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .from = p->from,
@@ -12113,11 +12190,11 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
-        if (!status && fits) status = cg__assemble(&w);
+        if (!status && fits) status = cg__assemble(&w, v);
         *more = d.more_ways;
         *used |= d.used;
         cg__free(&w);
-        cg__free(&d);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -12639,7 +12716,8 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer d, w = {0};
+        cg__decider d;
+        ind__writer w = {0};
         ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
         d.force_wide = attempt == 1, d.part_threads = threads;
@@ -12648,7 +12726,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__keep_part(&w, part);
         cg__free(&w);
-        cg__free(&d);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -12959,7 +13037,8 @@ static bool cg__suits_finish(const ind__writer *w) {
 
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
-    ind__writer d, w = {0};
+    cg__decider d;
+    ind__writer w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
     ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
     d.tuning = (ind__tuning){0};
@@ -12967,16 +13046,16 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     if (!status) {
         d.plan->part = true;
         d.plan->handover = h;
-        if (!h->takes) h->rows = cg__p_numel(&d);
+        if (!h->takes) h->rows = cg__p_numel(&d.w);
         d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
         status = cg__decide(&d);
     }
-    if (!status) *able = cg__suits_finish(&d);
+    if (!status) *able = cg__suits_finish(&d.w);
     if (!status && *able) status = cg__write_body(&w, p, &d);
     *able = *able && !status && cg__sizes_fit(&d, &w);
     if (*able) status = cg__keep_part(&w, part);
     cg__free(&w);
-    cg__free(&d);
+    cg__free(&d.w);
     return status;
 }
 

@@ -70,8 +70,9 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, through), 1},
 };
 
-/* A body plan with arrays of its own for n instructions: copies of those of `from`, or zeroed. NULL on failure. */
-static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, size_t n) {
+/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
+    const size_t n = body->num_inst + 1;
     ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
     if (!plan) return NULL;
     if (from) *plan = *from;
@@ -83,6 +84,11 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
         if (source) memcpy(array, source, n * a->element);
         memcpy((char *)plan + a->offset, &array, sizeof array);
     }
+    if (from) {
+        plan->domain.index =
+            (ind_expr *)ind__arena_copy(arena, from->domain.index, (body->num_index + 1) * sizeof *plan->domain.index);
+        if (!plan->domain.index) return NULL;
+    }
     if (from && from->matmul) {
         plan->matmul = (struct cg__mm_problem *)ind__arena_copy(arena, from->matmul, sizeof *from->matmul);
         if (!plan->matmul) return NULL;
@@ -91,7 +97,8 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
 }
 
 /* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, ind__body_plan *plan) {
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                           const ind__body_plan *plan) {
     const uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
@@ -118,19 +125,16 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind
     return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
 }
 
-/* What decides: a writer whose body plan is its own. It goes with cg__free. */
-static ind_status cg__init_decider(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
-    const size_t n = k->body->num_inst + 1;
-    ind_status status = cg__init(w, p, k, v, NULL);
-    w->max_cluster = p->target.max_cluster;
-    w->assume = assume;
-    w->tuning = p->tuning;
+/* It goes with cg__free of its writer. */
+static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
+    ind_status status = cg__init(&d->w, p, k, v, NULL);
     if (status) return status;
-    w->plan = cg__new_body_plan(&w->scratch, NULL, n);
-    if (!w->plan) return ind__failed(p->context);
-    memset(w->plan->vector, 1, n);
-    cg__domain_init(w);
-    return w->failed ? ind__failed(p->context) : IND_OK;
+    d->w.plan = d->plan = cg__new_body_plan(&d->w.scratch, NULL, k->body);
+    if (!d->plan) return ind__failed(p->context);
+    memset(d->plan->vector, 1, k->body->num_inst + 1);
+    cg__domain_init(d);
+    return d->w.failed ? ind__failed(p->context) : IND_OK;
 }
 
 /* Arguments that point to an instance's own memory. */
@@ -265,14 +269,21 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
 
 /* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
-    ind__variant *v = w->variant;
+    const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
         if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
         ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
         cg__data_formula(w, t, v->grid[d]);
         ind__textf(t, ") return;\n");
-        v->grid[d] = cg__most(w, v->grid[d], "grid");
     }
+}
+
+/* The launch itself then: a formula of what is known when it starts. */
+static void cg__bound_launch(ind__writer *w, ind__variant *v) {
+    if (!ind__body_unbacked(w->schedule->program, w->body)) return;
+    for (int d = 0; d < 3; d++)
+        if (ind__ok(v->grid[d]) && ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED))
+            v->grid[d] = cg__most(w, v->grid[d], "grid");
     if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
 }
 
@@ -341,7 +352,7 @@ static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
 
 /* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
-    bool copies = false, any = false;
+    bool copies = false;
     if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
@@ -349,20 +360,17 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
         const char *name = cg__buffer(w, w->arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
-        any = true;
         cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
         if (!copied) ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
     }
     if (copies) ind__textf(t, "const unsigned long long evict_last = ind_evict_last_policy();\n");
     t->indent--;
-    if (any) cg__why(w, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
 /* Prelude, signature and body become the variant's source. */
-static ind_status cg__assemble(ind__writer *w) {
-    ind__variant *v = w->variant;
+static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
@@ -380,6 +388,7 @@ static ind_status cg__assemble(ind__writer *w) {
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
+    cg__bound_launch(w, v);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     for (uint32_t i = 0; v->arg && i < w->num_args; i++)
         if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];

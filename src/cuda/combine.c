@@ -351,7 +351,8 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer d, w = {0};
+        cg__decider d;
+        ind__writer w = {0};
         ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
         ind_status status = cg__init_decider(&d, p, k, &v, assume);
         d.force_wide = attempt == 1, d.part_threads = threads;
@@ -360,7 +361,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
         bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__keep_part(&w, part);
         cg__free(&w);
-        cg__free(&d);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);

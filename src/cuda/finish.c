@@ -156,7 +156,8 @@ static bool cg__suits_finish(const ind__writer *w) {
 
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
-    ind__writer d, w = {0};
+    cg__decider d;
+    ind__writer w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
     ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
     d.tuning = (ind__tuning){0};
@@ -164,16 +165,16 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     if (!status) {
         d.plan->part = true;
         d.plan->handover = h;
-        if (!h->takes) h->rows = cg__p_numel(&d);
+        if (!h->takes) h->rows = cg__p_numel(&d.w);
         d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
         status = cg__decide(&d);
     }
-    if (!status) *able = cg__suits_finish(&d);
+    if (!status) *able = cg__suits_finish(&d.w);
     if (!status && *able) status = cg__write_body(&w, p, &d);
     *able = *able && !status && cg__sizes_fit(&d, &w);
     if (*able) status = cg__keep_part(&w, part);
     cg__free(&w);
-    cg__free(&d);
+    cg__free(&d.w);
     return status;
 }
 

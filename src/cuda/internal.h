@@ -57,8 +57,8 @@ typedef struct ind__writer {
     const ind_schedule *schedule;
     const ind_kernel *kernel;
     const ind_body *body; /* kernel->body */
-    ind__variant *variant;
-    ind__body_plan *plan;
+    const ind__variant *variant;
+    const ind__body_plan *plan;
     ind__arena *arena;                 /* the plan's */
     ind__arena scratch;                /* freed with the writer */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
@@ -73,14 +73,6 @@ typedef struct ind__writer {
     int scope;                      /* depth of cg__begin, 1 outermost */
     int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
     int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    int assume;                     /* IND__ASSUME_*: likely conditions may become guards */
-    int used;                       /* those of them that did, but for ALIGNED */
-    int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;                 /* there is another way behind this one */
-    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
-    int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning;             /* in place of the formulas' choice */
-    bool force_wide;                /* 64-bit indices, because 32 were tried and do not do */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
@@ -90,3 +82,18 @@ typedef struct ind__writer {
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
+
+/* What decides a kernel. */
+typedef struct cg__decider {
+    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__variant *variant;
+    ind__body_plan *plan;
+    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
+    int used;           /* those of them that did, but for ALIGNED */
+    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
+    bool more_ways;     /* there is another way behind this one */
+    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning; /* in place of the formulas' choice */
+    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+} cg__decider;

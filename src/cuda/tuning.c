@@ -2,36 +2,40 @@
 
 /* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
    into registers. */
-static bool cg__retune_row_block(ind__writer *w, int threads) {
-    ind__variant *v = w->variant;
-    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(w);
+static bool cg__retune_row_block(cg__decider *d, int threads) {
+    ind__variant *v = d->variant;
+    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
-    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > 64 ||
-        cg__kept_words(w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+        cg__kept_words(&d->w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
         *v = before;
         return false;
     }
     v->per_thread = (int)per_thread;
     v->threads = threads;
     if (v->blocks_per_sm > 1)
-        v->blocks_per_sm = cg__fit_anyway(w) ? 0 : cg__blocks_of(w, cg__wished_registers(w, cg__looped_sweeps(w) == 1));
+        v->blocks_per_sm = cg__fit_anyway(&d->w)
+                               ? 0
+                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_sweeps(&d->w) == 1));
     return true;
 }
 
 /* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
-static bool cg__retune_threads(ind__writer *w, int threads) {
-    ind__variant *v = w->variant;
+static bool cg__retune_threads(cg__decider *d, int threads) {
+    ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
     const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || w->kernel->run || v->shifted) return false;
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(d, threads); break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
-    case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
+    case IND_STRATEGY_COLUMN:
+        fits = threads >= v->rows && threads * cg__state_bytes(&d->w) <= IND__CG_STATIC_SHARED;
+        break;
     default: break;
     }
     if (!fits) return false;
@@ -42,72 +46,83 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
 }
 
 /* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
-static bool cg__retune_together(ind__writer *w, int num) {
-    ind__variant *v = w->variant;
-    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+static bool cg__retune_together(cg__decider *d, int num) {
+    ind__variant *v = d->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->shifted) return false;
     if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
         v->per_thread = num * v->vector;
         return true;
     }
     if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
-    v->rows = v->threads / cg__row_threads(w) * num;
+    v->rows = v->threads / cg__row_threads(&d->w) * num;
     v->batch = num > 1 ? num : 0;
     return true;
 }
 
-static void cg__retune(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const ind__tuning t = w->tuning;
-    if (t.threads && cg__retune_threads(w, t.threads)) {
+static void cg__retune(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const ind__tuning t = d->tuning;
+    if (t.threads && cg__retune_threads(d, t.threads)) {
         v->tuned.threads = t.threads;
-        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+        cg__why(d, "%s; tuned to %d threads", v->why, t.threads);
     }
-    if (t.together && cg__retune_together(w, t.together)) {
+    if (t.together && cg__retune_together(d, t.together)) {
         v->tuned.together = t.together;
-        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+        cg__why(d, "%s; tuned to %d together", v->why, t.together);
     }
     if (t.way) {
         v->tuned.way = t.way;
-        cg__why(w, "%s; tuned to that", v->why);
+        cg__why(d, "%s; tuned to that", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(d, cg__p_numel(&d->w), v->rows);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(d, cg__p_numel(&d->w), (int64_t)v->threads * v->per_thread);
 }
 
 /* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
-static void cg__choose_kept_loads(ind__writer *w) {
-    const ind__variant *v = w->variant;
-    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(w, w->plan->domain.rank - 1, w->plan->tile_y);
-    if (w->kernel->kind != IND_KERNEL_REDUCTION || cg__splits_rows(w)) return;
-    memset(w->plan->kept, 0, w->body->num_inst);
-    if (cg__in_registers(w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(w);
+static void cg__choose_kept_loads(cg__decider *d) {
+    const ind__variant *v = d->variant;
+    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
+    if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    if (cg__splits_rows(&d->w)) return;
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(d);
 }
 
-static void cg__choose_strategy(ind__writer *w) {
-    switch (w->kernel->kind) {
-    case IND_KERNEL_REDUCTION: cg__choose_reduction(w); break;
-    case IND_KERNEL_SCAN: cg__choose_scan(w); break;
-    case IND_KERNEL_SORT: cg__choose_sort(w); break;
-    default: cg__choose_pointwise(w); break;
+/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+static void cg__note_eviction(cg__decider *d) {
+    const ind__writer *w = &d->w;
+    bool any = false;
+    if (w->plan->part || !cg__evicts_last(w)) return;
+    for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
+    if (any) cg__why(d, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
+}
+
+static void cg__choose_strategy(cg__decider *d) {
+    switch (d->w.kernel->kind) {
+    case IND_KERNEL_REDUCTION: cg__choose_reduction(d); break;
+    case IND_KERNEL_SCAN: cg__choose_scan(d); break;
+    case IND_KERNEL_SORT: cg__choose_sort(d); break;
+    default: cg__choose_pointwise(d); break;
     }
 }
 
 /* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
-static ind_status cg__decide(ind__writer *w) {
-    if (w->kernel->kind == IND_KERNEL_MATMUL) {
-        cg__analyse(w);
-        cg__choose_index_bits(w);
-        return cg__choose_matmul(w, w->variant);
+static ind_status cg__decide(cg__decider *d) {
+    if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
+        cg__analyse(d);
+        cg__choose_index_bits(d);
+        return cg__choose_matmul(d, d->variant);
     }
-    if (!ind__loops_drop_ones(&w->plan->domain)) cg__fail(w);
-    cg__split_vars(w);
-    if (w->failed) return ind__failed(w->context);
-    cg__choose_strategy(w);
-    if (!w->plan->part) cg__retune(w);
-    if (w->failed) return ind__failed(w->context);
-    cg__choose_kept_loads(w);
-    return w->failed ? ind__failed(w->context) : IND_OK;
+    if (!ind__loops_drop_ones(&d->plan->domain)) cg__fail(&d->w);
+    cg__split_vars(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_strategy(d);
+    if (!d->plan->part) cg__retune(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_kept_loads(d);
+    cg__note_eviction(d);
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
 static ind_status cg__emit_body(ind__writer *w) {
@@ -122,8 +137,9 @@ static ind_status cg__emit_body(ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
 }
 
-static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind__writer *d) {
-    ind_status status = cg__init(w, p, d->kernel, d->variant, d->plan);
+static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                                 const ind__body_plan *plan) {
+    ind_status status = cg__init(w, p, k, v, plan);
     if (!status) status = cg__emit_body(w);
     if (status) return status;
     return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
@@ -135,28 +151,28 @@ static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
 }
 
 /* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
-static ind_status cg__check_text(ind_plan *p, const ind__writer *d, const ind__writer *first) {
+static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind__arena arena = {.context = p->context};
-    ind__variant variant = *d->variant;
-    ind__writer copy = *d, again = {0};
-    copy.variant = &variant;
-    copy.plan = cg__new_body_plan(&arena, d->plan, d->body->num_inst + 1);
-    ind_status status = copy.plan ? cg__write_once(&again, p, &copy) : ind__failed(p->context);
+    const ind__variant variant = *first->variant;
+    const ind__body_plan *plan = cg__new_body_plan(&arena, first->plan, first->body);
+    ind__writer again = {0};
+    ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
     if (!status && !cg__same_text(&again, first))
-        status = ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", d->kernel->name);
+        status =
+            ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);
     cg__free(&again);
     ind__arena_free(&arena);
     return status;
 }
 
 /* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
-static ind_status cg__write_body(ind__writer *w, ind_plan *p, const ind__writer *d) {
-    ind_status status = cg__write_once(w, p, d);
-    return !status && ind__verifying(p->context) ? cg__check_text(p, d, w) : status;
+static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider *d) {
+    ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
+    return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
 }
 
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
-static bool cg__sizes_fit(ind__writer *d, const ind__writer *w) {
+static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
         if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
@@ -171,7 +187,8 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer d, w = {0};
+        cg__decider d;
+        ind__writer w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .from = p->from,
@@ -185,11 +202,11 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
         if (!status) status = cg__decide(&d);
         if (!status) status = cg__write_body(&w, p, &d);
         bool fits = status || cg__sizes_fit(&d, &w);
-        if (!status && fits) status = cg__assemble(&w);
+        if (!status && fits) status = cg__assemble(&w, v);
         *more = d.more_ways;
         *used |= d.used;
         cg__free(&w);
-        cg__free(&d);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);

@@ -110,23 +110,24 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    ind__variant *v = w->variant;
+static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
-    w->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = w->plan->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
-    w->plan->starts_shifted =
-        !cg__start_known(w, w->plan->leader) || !ind_known_multiple(cg__row_start(w, w->plan->leader), n);
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->plan->leader, n);
-        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        const bool across = w->plan->domain.rrank ? walks && (joins || store) : w->plan->through[i] && store;
-        w->plan->vector[i] = (uint8_t)(same || across ? n : 1);
-        w->plan->across[i] = across && !same;
-        if (w->plan->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+    d->used &= ~IND__ASSUME_DIVISIBLE;
+    const bool joins = d->plan->domain.rrank && cg__likely_row(&d->w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    d->plan->starts_shifted =
+        !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
+        d->plan->across[i] = across && !same;
+        if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
+            !cg__in_arena(&d->w, cg__inst(&d->w, i)->source))
             v->guard_aligned = true;
     }
 }
@@ -163,15 +164,15 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
    variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
    for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
    together, and stored element by element where it lies otherwise. */
-static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->plan->domain.rrank != 1 || w->kernel->run) return n;
-    const int wide = cg__shifted_width(w);
-    const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(narrow || (conditional && w->plan->part))) return n;
-    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
-    w->plan->leader = cg__shift_leader(w, wide);
-    if (!w->plan->leader || !cg__shift_pays(w, wide, narrow)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
+    const int wide = cg__shifted_width(&d->w);
+    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
+    if (!narrow && cg__longest_row(&d->w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
+    d->plan->leader = cg__shift_leader(&d->w, wide);
+    if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -187,21 +188,22 @@ static bool cg__is_linear(const ind__writer *w, uint32_t i) {
 }
 
 /* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
-static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
+static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned) {
     int most = 0;
-    if (w->plan->part) return n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->plan->through[i] = cg__is_linear(w, i);
-        int bytes =
-            w->plan->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    if (d->plan->part) return n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->through[i] = cg__is_linear(&d->w, i);
+        int bytes = d->plan->through[i] && cg__inst(&d->w, i)->op == IND_LOOP_STORE
+                        ? ind_dtype_bytes(cg__memory_dtype(&d->w, i))
+                        : 0;
         if (bytes <= most) continue;
         most = bytes;
-        w->plan->leader = i;
+        d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(w);
-    if (!w->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
-    if (!cg__finds_few(w, w->plan->domain.rank - 1, wide)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+    const int wide = cg__shifted_width(&d->w);
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -348,7 +350,7 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
 static bool cg__holds_across(const ind__writer *w);
-static int cg__looped_sweeps(ind__writer *w);
+static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 #define IND__CG_MEMORY_NS 800 /* until memory answers */

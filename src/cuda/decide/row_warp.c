@@ -88,15 +88,16 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
 #define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
 
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
-static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 0; /* at most */
+    const int edges = v->shifted ? v->vector + cg__shifted_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
-    const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
-    const cg__row_work x = cg__find_row_work(w);
+    const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
+    const cg__row_work x = cg__find_row_work(&d->w);
     int best = 32;
-    const bool meet = w->kernel->run || w->plan->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet =
+        d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
     for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
@@ -107,11 +108,11 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     v->threads = 128;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
-    if (!v->shifted && !meet) v->batch = cg__choose_batch(w, best, v->per_thread / v->vector * x.bytes);
+    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
-    cg__why(w, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
+    cg__why(d, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
 }
 
 #define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */

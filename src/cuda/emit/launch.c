@@ -35,39 +35,39 @@ static bool cg__monotone(ind_expr e, int depth) {
 }
 
 /* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
-static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
+static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->assume || !cg__monotone(e, 0)) return false;
-        ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
-        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
+        if (!d->assume || !cg__monotone(e, 0)) return false;
+        ind_expr upper = cg__upper(&d->w, e), limit = ind_int(d->w.context, IND__CG_INT32_MAX);
+        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(d->variant, ind_expr_le(upper, limit));
     }
     if (ind__expr_is_size(e)) return true; /* passed as one argument */
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__expr_fits(w, ind_expr_arg(e, i), depth + 1)) return false;
+        if (!cg__expr_fits(d, ind_expr_arg(e, i), depth + 1)) return false;
     return true;
 }
 
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
 
-static bool cg__extent_fits(ind__writer *w, int from, int n) {
-    ind_expr points = ind_expr_product(w->context, w->plan->domain.extent + from, n);
-    return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
+static bool cg__extent_fits(cg__decider *d, int from, int n) {
+    ind_expr points = ind_expr_product(d->w.context, d->plan->domain.extent + from, n);
+    return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
 }
 
 /* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
-static void cg__choose_index_bits(ind__writer *w) {
-    ind_expr keep = w->variant->guard;
-    bool fits = !w->force_wide && cg__extent_fits(w, 0, w->plan->domain.rank) &&
-                cg__extent_fits(w, w->plan->domain.rank, w->plan->domain.rrank);
-    for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
-        const ind__inst *inst = cg__inst(w, i);
+static void cg__choose_index_bits(cg__decider *d) {
+    ind_expr keep = d->variant->guard;
+    bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
+                cg__extent_fits(d, d->plan->domain.rank, d->plan->domain.rrank);
+    for (uint32_t i = 1; i < d->w.body->num_inst && fits; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
-            fits = cg__expr_fits(w, w->plan->domain.index[k], 0);
+            fits = cg__expr_fits(d, d->plan->domain.index[k], 0);
     }
-    if (!fits) w->variant->guard = keep;
-    w->plan->wide = !fits;
-    w->variant->index_bits = fits ? 32 : 64;
+    if (!fits) d->variant->guard = keep;
+    d->plan->wide = !fits;
+    d->variant->index_bits = fits ? 32 : 64;
 }
 
 static ind_expr cg__p_numel(const ind__writer *w) {
@@ -78,10 +78,10 @@ static ind_expr cg__r_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent + w->plan->domain.rank, w->plan->domain.rrank);
 }
 
-static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
-    w->variant->grid[0] = ind_expr_ceildiv(points, ind_int(w->context, per_block));
-    w->variant->grid[1] = w->variant->grid[2] = ind_int(w->context, 1);
-    w->variant->shared_bytes = ind_int(w->context, 0);
+static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
+    d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
+    d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
+    d->variant->shared_bytes = ind_int(d->w.context, 0);
 }
 
 static int64_t cg__upper_bound(ind_expr e) {
@@ -148,13 +148,13 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
-    ind_expr *grid = w->variant->grid;
+static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
+    ind_expr *grid = d->variant->grid;
     grid[0] = blocks[0];
-    for (int d = 1; d < 3; d++) {
-        bool own = cg__own_axis(blocks[d]);
-        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
-        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
+    for (int k = 1; k < 3; k++) {
+        bool own = cg__own_axis(blocks[k]);
+        grid[k] = own ? blocks[k] : ind_int(d->w.context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[k]);
     }
 }
 

@@ -599,12 +599,23 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     }
 }
 
+/* What is written until the caller sets w->variant back, to what is returned, has no vectors. *scalar must last as
+ * long. */
+static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scalar) {
+    const ind__variant *before = w->variant;
+    *scalar = *before;
+    scalar->vector = 1;
+    w->variant = scalar;
+    return before;
+}
+
 /* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
-static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
+static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self, uint32_t user, uint32_t used),
+                         void *self) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
+    if (inst->op == IND_LOOP_STORE) f(self, i, cg__stored_value(w, i));
     for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
-        if (inst->arg[k]) f(w, i, inst->arg[k]);
+        if (inst->arg[k]) f(self, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
     for (uint32_t k = 0; k < num; k++) {
@@ -614,12 +625,13 @@ static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, u
         int n = ind__expr_symbols(e, symbol, 64);
         for (int s = 0; s < n && s < 64; s++) {
             const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(w, i, (uint32_t)sym->slot);
+            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(self, i, (uint32_t)sym->slot);
         }
     }
 }
 
-static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
     (void)user;
     w->needed[used] = 1;
 }
@@ -643,7 +655,7 @@ static void cg__need_none(ind__writer *w) {
 
 static void cg__close_needed(ind__writer *w) {
     for (uint32_t i = w->body->num_inst; i-- > 1;)
-        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed);
+        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed, w);
 }
 
 /* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions

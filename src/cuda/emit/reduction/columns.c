@@ -14,6 +14,7 @@ static int cg__split_shared_rows(const ind__writer *w) {
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
+    ind__variant scalar;
     if (n > 1) {
         cg__emit(w, ~(1u << v), s->stage);
         cg__vector_loads(w, v);
@@ -23,12 +24,12 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
         w->var[v] = cg__string(w, "(%s + j)", base);
         if (w->linear_name[v]) w->linear_name[v] = "(column + j)";
     }
-    w->variant->vector = 1; /* along the row */
+    const ind__variant *columns = cg__write_scalars(w, &scalar); /* along the row */
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage);
     cg__emit_accumulate(w, s, "r");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = columns;
     if (n == 1) return;
     cg__end(w);
     w->var[v] = base;
@@ -144,7 +145,6 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    memset(w->plan->kept, 0, w->body->num_inst);
     w->lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);

@@ -4,14 +4,17 @@
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
+    ind__variant scalar;
     if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
     const char *extent = cg__expr_string(w, row);
     cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
     ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
     w->var[last] = "r";
-    w->variant->vector = w->lanes = 1;
+    const ind__variant *rows = cg__write_scalars(w, &scalar);
+    w->lanes = 1;
     cg__emit_chunk(w, s);
-    w->variant->vector = w->lanes = n;
+    w->variant = rows;
+    w->lanes = n;
     cg__end(w);
 }
 

@@ -466,16 +466,17 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 
 /* The same for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
-    const int n = w->variant->vector;
+    const ind__variant *rows = w->variant;
+    ind__variant scalar;
     int scopes = cg__begin_edge(w);
     cg__set_staged_edges(w, true);
-    if (!cg__in_registers(w)) w->variant->vector = 1;
+    if (!cg__in_registers(w)) cg__write_scalars(w, &scalar);
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
     cg__keep_values(w);
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = rows;
     cg__set_staged_edges(w, false);
     while (scopes--) cg__end(w);
 }

@@ -41,7 +41,8 @@ static bool cg__reads_apart(const ind__writer *w) {
 
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
    index nothing uses is done ahead all the same: no result asks for it. */
-static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
                there = w->known[used] || w->value[used];
     if (!row || there || cg__is_root(w, user)) return;
@@ -55,9 +56,9 @@ static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
+        if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed);
+        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed, w);
     cg__close_needed(w);
 }
 
