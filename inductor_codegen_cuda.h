@@ -2390,16 +2390,6 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* The sentence of a plan that says why; lives as long as the plan. */
-IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    const char *s = cg__format(&d->w, format, list);
-    va_end(list);
-    d->variant->why = ind__arena_string(d->w.arena, s, strlen(s));
-    if (!d->variant->why) cg__fail(&d->w);
-}
-
 /* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
@@ -3908,41 +3898,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
-static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
-    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
-    if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!d->assume || !cg__monotone(e, 0)) return false;
-        ind_expr upper = cg__upper(&d->w, e), limit = ind_int(d->w.context, IND__CG_INT32_MAX);
-        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(d->variant, ind_expr_le(upper, limit));
-    }
-    if (ind__expr_is_size(e)) return true; /* passed as one argument */
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__expr_fits(d, ind_expr_arg(e, i), depth + 1)) return false;
-    return true;
-}
-
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
-
-static bool cg__extent_fits(cg__decider *d, int from, int n) {
-    ind_expr points = ind_expr_product(d->w.context, d->plan->domain.extent + from, n);
-    return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
-}
-
-/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
-static void cg__choose_index_bits(cg__decider *d) {
-    ind_expr keep = d->variant->guard;
-    bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
-                cg__extent_fits(d, d->plan->domain.rank, d->plan->domain.rrank);
-    for (uint32_t i = 1; i < d->w.body->num_inst && fits; i++) {
-        const ind__inst *inst = cg__inst(&d->w, i);
-        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
-            fits = cg__expr_fits(d, d->plan->domain.index[k], 0);
-    }
-    if (!fits) d->variant->guard = keep;
-    d->plan->wide = !fits;
-    d->variant->index_bits = fits ? 32 : 64;
-}
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -3950,12 +3906,6 @@ static ind_expr cg__p_numel(const ind__writer *w) {
 
 static ind_expr cg__r_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent + w->plan->domain.rank, w->plan->domain.rrank);
-}
-
-static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
-    d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
-    d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
-    d->variant->shared_bytes = ind_int(d->w.context, 0);
 }
 
 static int64_t cg__upper_bound(ind_expr e) {
@@ -4020,16 +3970,6 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
 
 static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
-}
-
-static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
-    ind_expr *grid = d->variant->grid;
-    grid[0] = blocks[0];
-    for (int k = 1; k < 3; k++) {
-        bool own = cg__own_axis(blocks[k]);
-        grid[k] = own ? blocks[k] : ind_int(d->w.context, 1);
-        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[k]);
-    }
 }
 
 /* Spells the block's place along each axis, after what has to be declared for it. */
@@ -4137,6 +4077,69 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
             ind__textf(&w->code, "const %s %s = %s - %s * %s;\n", cg__int(w), w->var[v], position, rest,
                        cg__expr_string(w, extent));
         position = rest;
+    }
+}
+
+/* ========================================================================================= src/cuda/decide/launch.c */
+/* ---- what every strategy decides: the reason, the width of indices, the grid ---- */
+
+/* The sentence of a plan that says why; lives as long as the plan. */
+IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *s = cg__format(&d->w, format, list);
+    va_end(list);
+    d->variant->why = ind__arena_string(d->w.arena, s, strlen(s));
+    if (!d->variant->why) cg__fail(&d->w);
+}
+
+/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
+static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
+    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
+    if (!cg__fits(e, IND__CG_INT32_MAX)) {
+        if (!d->assume || !cg__monotone(e, 0)) return false;
+        ind_expr upper = cg__upper(&d->w, e), limit = ind_int(d->w.context, IND__CG_INT32_MAX);
+        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(d->variant, ind_expr_le(upper, limit));
+    }
+    if (ind__expr_is_size(e)) return true; /* passed as one argument */
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!cg__expr_fits(d, ind_expr_arg(e, i), depth + 1)) return false;
+    return true;
+}
+
+static bool cg__extent_fits(cg__decider *d, int from, int n) {
+    ind_expr points = ind_expr_product(d->w.context, d->plan->domain.extent + from, n);
+    return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
+}
+
+/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
+static void cg__choose_index_bits(cg__decider *d) {
+    ind_expr keep = d->variant->guard;
+    bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
+                cg__extent_fits(d, d->plan->domain.rank, d->plan->domain.rrank);
+    for (uint32_t i = 1; i < d->w.body->num_inst && fits; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
+            fits = cg__expr_fits(d, d->plan->domain.index[k], 0);
+    }
+    if (!fits) d->variant->guard = keep;
+    d->plan->wide = !fits;
+    d->variant->index_bits = fits ? 32 : 64;
+}
+
+static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
+    d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
+    d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
+    d->variant->shared_bytes = ind_int(d->w.context, 0);
+}
+
+static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
+    ind_expr *grid = d->variant->grid;
+    grid[0] = blocks[0];
+    for (int k = 1; k < 3; k++) {
+        bool own = cg__own_axis(blocks[k]);
+        grid[k] = own ? blocks[k] : ind_int(d->w.context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[k]);
     }
 }
 
@@ -4415,41 +4418,6 @@ static int cg__boundary(const ind__writer *w) {
     return n > v->vector ? n : v->vector;
 }
 
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
-static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
-    const ind_expr row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
-    if (!cg__start_known(w, w->plan->leader)) {
-        cg__use(w, IND__CG_BOUNDARY);
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
-                   cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
-    } else {
-        ind__textf(&w->code,
-                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-                   boundary - 1);
-    }
-    ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
-        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
-    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
-}
-
-/* "const int shift = ...": how far behind a boundary the first point is. */
-static void cg__emit_shift(ind__writer *w) {
-    const int n = w->variant->vector;
-    const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
-    if (!w->plan->starts_shifted) return;
-    if (cg__start_known(w, w->plan->leader)) {
-        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
-        return;
-    }
-    cg__use(w, IND__CG_BOUNDARY);
-    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
-               cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
-}
-
 static int cg__row_threads(const ind__writer *w);
 static int cg__round_lanes(const ind__writer *w);
 static bool cg__in_registers(const ind__writer *w);
@@ -4533,6 +4501,44 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
     }
     return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* ======================================================================================= src/cuda/emit/misaligned.c */
+/* ---- misaligned rows: edges, and loads of vectors */
+
+/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
+   ends. */
+static void cg__emit_edges(ind__writer *w) {
+    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const ind_expr row = cg__r_numel(w);
+    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
+    if (!cg__start_known(w, w->plan->leader)) {
+        cg__use(w, IND__CG_BOUNDARY);
+        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
+                   cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
+    } else {
+        ind__textf(&w->code,
+                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
+                   boundary - 1);
+    }
+    ind__textf(&w->code, "const int edges = ");
+    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
+        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
+    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
+}
+
+/* "const int shift = ...": how far behind a boundary the first point is. */
+static void cg__emit_shift(ind__writer *w) {
+    const int n = w->variant->vector;
+    const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
+    if (!w->plan->starts_shifted) return;
+    if (cg__start_known(w, w->plan->leader)) {
+        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
+        return;
+    }
+    cg__use(w, IND__CG_BOUNDARY);
+    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+               cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
 /* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
@@ -4876,21 +4882,6 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
-static void cg__choose_masked(cg__decider *d) {
-    ind__variant *v = d->variant;
-    const int last = d->plan->domain.rank - 1;
-    if (last < 1 || d->plan->part || v->shifted || !cg__stores_seldom(&d->w)) return;
-    const uint32_t mask = cg__only_mask(&d->w, last);
-    if (!mask || d->plan->varies[mask] >> last & 1) return;
-    v->strategy = IND_STRATEGY_MASKED;
-    v->rows = IND__CG_MASKED_ROWS;
-    v->per_thread = v->vector;
-    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
-    cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
-    cg__why(d, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
-}
-
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_pieces(w);
@@ -4979,6 +4970,22 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
     return IND_OK;
 }
 
+/* ==================================================================================== src/cuda/decide/masked_rows.c */
+/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+static void cg__choose_masked(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const int last = d->plan->domain.rank - 1;
+    if (last < 1 || d->plan->part || v->shifted || !cg__stores_seldom(&d->w)) return;
+    const uint32_t mask = cg__only_mask(&d->w, last);
+    if (!mask || d->plan->varies[mask] >> last & 1) return;
+    v->strategy = IND_STRATEGY_MASKED;
+    v->rows = IND__CG_MASKED_ROWS;
+    v->per_thread = v->vector;
+    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
+    cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
+    cg__why(d, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+}
+
 /* ======================================================================================== src/cuda/emit/transpose.c */
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
@@ -5051,25 +5058,6 @@ enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 #define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
-
-/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
-static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
-    int ahead = 0, tiles = 0;
-    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(&d->w, i);
-        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(&d->w, i, x) &&
-                     !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT);
-        d->plan->kept[i] =
-            tiles < IND__CG_MAX_TILES && cg__through_tile(&d->w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
-        tiles += d->plan->kept[i] == IND__CG_THROUGH_TILE;
-        if (!plain || d->plan->vector[i] != d->variant->vector) continue;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
-        const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
-        if (ahead + held > IND__CG_AHEAD) continue;
-        d->plan->kept[i] = IND__CG_BESIDE_TILE;
-        ahead += held;
-    }
-}
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
@@ -5296,6 +5284,26 @@ static ind_status cg__emit_transpose(ind__writer *w, int y) {
     return w->variant->vector > 1 ? cg__emit_vector_transpose(w, y) : cg__emit_scalar_transpose(w, y);
 }
 
+/* ===================================================================================== src/cuda/decide/tile_loads.c */
+/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
+static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
+    int ahead = 0, tiles = 0;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(&d->w, i, x) &&
+                     !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT);
+        d->plan->kept[i] =
+            tiles < IND__CG_MAX_TILES && cg__through_tile(&d->w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
+        tiles += d->plan->kept[i] == IND__CG_THROUGH_TILE;
+        if (!plain || d->plan->vector[i] != d->variant->vector) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
+        const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
+        if (ahead + held > IND__CG_AHEAD) continue;
+        d->plan->kept[i] = IND__CG_BESIDE_TILE;
+        ahead += held;
+    }
+}
+
 /* ============================================================================== src/cuda/emit/reduction/reduction.c */
 /* ---------------------------------------------------------------------------------------------- >>reduction */
 
@@ -5396,15 +5404,33 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
+/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+static bool cg__repeats(const ind__writer *w, uint32_t i) {
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
+}
+
+/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
+   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
+static double cg__kept_words(const ind__writer *w) {
+    double words = 0;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) {
+        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
+        bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
+                      w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
+        if (!w->plan->kept[i] && !vector) continue;
+        int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
+        words +=
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+    }
+    return words;
+}
+
+/* =========================================================================================== src/cuda/decide/kept.c */
 static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
     if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
-}
-
-/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
-static bool cg__repeats(const ind__writer *w, uint32_t i) {
-    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
 /* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
@@ -5466,23 +5492,6 @@ static void cg__choose_kept(cg__decider *d) {
         if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE || d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = NULL;
         d->plan->kept[i] = (d->plan->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
     }
-}
-
-/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
-   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
-static double cg__kept_words(const ind__writer *w) {
-    double words = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
-        bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
-                      w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
-        if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
-        if (!w->plan->kept[i] && !vector) continue;
-        int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
-        words +=
-            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
-    }
-    return words;
 }
 
 /* ================================================================================= src/cuda/emit/reduction/states.c */
@@ -11985,8 +11994,8 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     return failed ? ind__failed(w->context) : IND_OK;
 }
 
-/* ================================================================================================ src/cuda/tuning.c */
-/* ---- tuning */
+/* ========================================================================================== src/cuda/decide/tuned.c */
+/* ---- tuning: what was measured takes the place of what the formulas choose */
 
 /* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
    into registers. */
@@ -12067,6 +12076,7 @@ static void cg__retune(cg__decider *d) {
     if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(d, cg__p_numel(&d->w), (int64_t)v->threads * v->per_thread);
 }
 
+/* ========================================================================================= src/cuda/decide/decide.c */
 /* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
 static void cg__choose_kept_loads(cg__decider *d) {
     const ind__variant *v = d->variant;
@@ -12113,6 +12123,7 @@ static ind_status cg__decide(cg__decider *d) {
     return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
+/* ============================================================================================ src/cuda/emit/write.c */
 static ind_status cg__emit_body(ind__writer *w) {
     switch (w->kernel->kind) {
     case IND_KERNEL_MATMUL: return cg__emit_matmul(w);
@@ -12158,6 +12169,9 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
     ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
 }
+
+/* ======================================================================================= src/cuda/decide/variants.c */
+/* ---- the variants of a kernel */
 
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {

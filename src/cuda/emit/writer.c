@@ -27,16 +27,6 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* The sentence of a plan that says why; lives as long as the plan. */
-IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    const char *s = cg__format(&d->w, format, list);
-    va_end(list);
-    d->variant->why = ind__arena_string(d->w.arena, s, strlen(s));
-    if (!d->variant->why) cg__fail(&d->w);
-}
-
 /* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
