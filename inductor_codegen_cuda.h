@@ -89,6 +89,54 @@ extern "C" {
 /* ================================================================================================ src/cuda/target.h */
 /* ------------------------------------------------------------------------------------------------ >>target */
 
+/* Thresholds of the code generator: field, value, what it is, source. All were measured on an H200, or follow from its
+   data sheet. No other device was measured: the values are the same for all targets. */
+/* clang-format off */
+#define IND_THRESHOLDS(X)                                                                                                                                                                \
+    X(flight_bytes, 32, "bytes that a thread should have in flight", "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short rows") \
+    X(lane_registers, 32, "registers of a lane for its part of a short row", "half of all threads resident; sums, norms, softmax of short rows")                                         \
+    X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")                                                                           \
+    X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")                                                                      \
+    X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                                                                                                 \
+    X(few_elements, 16, "elements of a row in a thread, at least", "layer_norm of 4096 bf16: NVRTC 61 ms with 32 elements, 47 with 16; 99 and 100 % of a copy")                          \
+    X(few_threads, 256, "threads of a block whose threads hold so few elements", "layer_norm of 4096 and 8192 bf16")                                                                     \
+    X(warp_registers, 32, "registers of a lane of an aligned row beside those that hold it", "rows of 256 to 1024")                                                                      \
+    X(warp_blocks, 6, "resident blocks of 128 threads that keep enough loads in flight", "rows of 256 to 1024")                                                                          \
+    X(staged_registers, 20, "registers of a thread that are not for a staged row", "NVRTC 13.0, layer_norm and softmax")                                                                 \
+    X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                                                                                   \
+    X(most_found, 128, "registers of vectors whose elements are found by index arithmetic", "of 255 a thread may have")                                                                  \
+    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors", "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")  \
+    X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled", "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                      \
+    X(shared_row, 8192, "elements of a row that all rows share, from which on it is read misaligned", "up to 256 threads share such rows")                                               \
+    X(unconditional_vectors, 64, "vectors of a row from which on every load is an aligned vector", "edges cost a twentieth of a row there")                                              \
+    X(least_registers, 72, "registers of a thread of misaligned rows, at least", "28 resident warps per SM")                                                                             \
+    X(across_registers, 7, "registers of each misaligned load that is combined from two vectors", "NVRTC 13.0")                                                                          \
+    X(other_registers, 24, "registers of a thread for addresses, states and temporaries", "NVRTC 13.0")                                                                                  \
+    X(memory_ns, 800, "latency of memory, ns", "pointer chase with a busy memory")                                                                                                       \
+    X(looped_bytes, (128 << 10), "bytes of a looped row per block of a cluster, at least", "an SM moves them in 4 us, the time of two first loads and the cluster synchronisation")      \
+    X(run_registers, 96, "registers of a thread for its part of a row and of the columns of a run", "layer_norm backward")                                                               \
+    X(scan_words, 32, "registers of a thread for its part of a scanned row", "cumsum of 1024 to 16,384")                                                                                 \
+    X(gather_steps, 4, "gathered rows that a thread has in flight", "embedding and index_select")                                                                                        \
+    X(scan_flight, 32768, "bytes of the next chunk of a scan in flight per SM", "what an SM moves in a microsecond")                                                                     \
+    X(run, 8, "contiguous elements that make an access along a variable worthwhile", "32-byte sectors of f32")                                                                           \
+    X(trip_ns, 500, "time of a word from one block to another through the L2, ns", "two blocks, one word")                                                                               \
+    X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")                                                                                 \
+    X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                                                                                         \
+    X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                                                                                   \
+    X(split_threads, 512, "threads of a block that shares rows", "sum of 2^28 f32, us: 1, 2, 4 blocks per SM 235.6, 234.0, 235.1; 4 of 256 threads 236.4")                               \
+    X(split_per_sm, 2, "blocks per SM that share rows", "sums of few rows")                                                                                                              \
+    X(split_flight, 128, "bytes that a thread has in flight there", "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                              \
+    X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least", "what an SM moves in a microsecond")                                                                \
+    X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
+/* clang-format on */
+
+/* 0: the value of the table. */
+typedef struct ind_thresholds {
+#define X(field, value, meaning, source) int field;
+    IND_THRESHOLDS(X)
+#undef X
+} ind_thresholds;
+
 /* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
 typedef struct ind_target {
     int sm;               /* compute capability times 10: 80, 90, 100 */
@@ -105,9 +153,13 @@ typedef struct ind_target {
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
     int launch_ns;           /* 1000 */
+    int sm_registers;        /* 32-bit registers of a multiprocessor */
+    int sm_threads;          /* resident threads of a multiprocessor, at most */
+    int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
+    ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
-/* "sm_90a" -> target. Error: IND_INVALID_ARGUMENT names what is allowed (sm_80, sm_86, sm_90a, sm_100, ...). */
+/* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
 
@@ -407,9 +459,6 @@ typedef struct cg__decider {
 
 #define IND__CG_INT32_MAX 2147483647
 
-/* Of a multiprocessor (CUDA C Programming Guide, compute capabilities). */
-#define IND__CG_SM_REGISTERS 65536
-#define IND__CG_SM_THREADS   2048 /* at most; 1536 on sm_86 to 89 and 120 */
 #define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
@@ -3541,11 +3590,10 @@ static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
            one == 1;
 }
 
-#define IND__CG_RUN 8 /* neighbours in memory that make an access along a variable worthwhile */
-
 /* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
-    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], IND__CG_RUN));
+    return cg__is_access(w, i) &&
+           ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
@@ -3807,8 +3855,6 @@ static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr
     return true;
 }
 
-#define IND__CG_MOST_FOUND 128 /* registers of the 255, beside what finds them */
-
 /* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
    them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
  */
@@ -3817,7 +3863,7 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__indirect_varies(w, cg__index_of(w, i), v))
             found += (ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) + 3) / 4;
-    return found * n <= IND__CG_MOST_FOUND;
+    return found * n <= w->target->thresholds.most_found;
 }
 
 /* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
@@ -4239,10 +4285,6 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
     return false;
 }
 
-/* Rows of so many vectors have what lies otherwise between boundaries put together from two of them: layer_norm of 257
-   bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
-#define IND__CG_JOINED_VECTORS 64
-
 /* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
 static int64_t cg__likely_row(const ind__writer *w) {
     const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->from;
@@ -4262,7 +4304,8 @@ static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned)
     v->guard_aligned = aligned;
     v->shifted = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = d->plan->domain.rrank && cg__likely_row(&d->w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    const bool joins =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
     d->plan->starts_shifted =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
@@ -4278,14 +4321,6 @@ static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned)
     }
 }
 
-/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
-   half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
-#define IND__CG_SHIFTED_VECTORS 8
-/* Rows of so many elements are shared by up to 256 threads (cg__choose_row_block). */
-#define IND__CG_SHARED_ROW 8192
-/* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
-#define IND__CG_UNCONDITIONAL_VECTORS 64
-
 /* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -4299,11 +4334,13 @@ static bool cg__loads_across(const ind__writer *w, int n) {
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
-    if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
+    if (length <
+        (int64_t)(narrow ? w->target->thresholds.shifted_vectors : w->target->thresholds.unconditional_vectors) * n)
+        return false;
     if (!cg__loads_across(w, n)) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
     const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
-    return !(wide && known && longest <= IND__CG_SHARED_ROW);
+    return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
@@ -4315,7 +4352,8 @@ static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     const int wide = cg__shifted_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
-    if (!narrow && cg__longest_row(&d->w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
+    if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
+        return n; /* longer ones wait in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
     cg__set_shifted(d, wide, guard, aligned);
@@ -4365,9 +4403,6 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
     return per_thread * sum / 4;
 }
 
-#define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
-#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what pieces are put together in */
-
 /* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
    wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
    and nothing spills at 48 (layer_norm of 4093: f16 77.6 % of a copy at 72, 96.2 at 48; bf16, which spills there, 94.3
@@ -4379,20 +4414,21 @@ static int cg__least_registers(const ind__writer *w) {
         across++;
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
-    if (across < 2) return IND__CG_LEAST_REGISTERS;
+    if (across < 2) return w->target->thresholds.least_registers;
     return halves == across ? 48 : 64;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
-   below IND__CG_LEAST_REGISTERS if they need more than `least`. */
+   below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__shifted_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
-    registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
-    return IND__CG_SM_REGISTERS / (registers * v->threads);
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
+            registers += w->target->thresholds.across_registers;
+    registers = registers <= w->target->thresholds.least_registers ? least : (registers + 7) / 8 * 8;
+    return w->target->sm_registers / (registers * v->threads);
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
@@ -4433,8 +4469,6 @@ static int cg__waiting_registers(const ind__writer *w) {
     return sum / 4;
 }
 
-#define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
-
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -4446,10 +4480,10 @@ static int cg__round_slack(const ind__writer *w) {
    threads, of which k rounds are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
+    const int each = w->target->sm_registers / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
     const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
-    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    if (waits && cg__waiting_registers(w) + w->target->thresholds.other_registers > registers) return 0;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
@@ -4464,11 +4498,9 @@ static bool cg__holds_across(const ind__writer *w);
 static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
-#define IND__CG_MEMORY_NS 800 /* until memory answers */
-
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
 static int64_t cg__bytes_under_way(const ind__writer *w) {
-    return (int64_t)w->target->memory_bytes_per_ns * IND__CG_MEMORY_NS;
+    return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
 /* Lanes of a reduction whose vectors are neighbours in memory. */
@@ -5053,8 +5085,6 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
 /* How a load gets to its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_AHEAD 16 /* most registers per thread of what is loaded ahead of the barrier */
-
 #define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
@@ -5298,7 +5328,7 @@ static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
         if (!plain || d->plan->vector[i] != d->variant->vector) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
         const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
-        if (ahead + held > IND__CG_AHEAD) continue;
+        if (ahead + held > d->w.target->thresholds.ahead) continue;
         d->plan->kept[i] = IND__CG_BESIDE_TILE;
         ahead += held;
     }
@@ -7189,19 +7219,6 @@ static void cg__emit_row_position(ind__writer *w) {
     cg__emit_within(w);
 }
 
-/* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
-   H200, 3.8 MB, 29 KB of each multiprocessor. Two blocks there of 512 threads with 128 bytes each have 128 KB, and
-   leave 64 registers to a thread; all run at once, so that none waits for another to end. (Sum of 2^28 f32, us: 1, 2, 4
-   blocks of 512 with 128 bytes 235.6, 234.0, 235.1, with 64 bytes 244.8, 236.0, 235.4; 4 of 256 with 64 bytes 236.4.)
- */
-enum {
-    IND__CG_SPLIT_THREADS = 512,
-    IND__CG_SPLIT_PER_SM = 2,
-    IND__CG_SPLIT_FLIGHT = 128,    /* bytes */
-    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
-                                      a microsecond, about what it costs to leave states and join them */
-};
-
 /* ================================================================================== src/cuda/emit/reduction/split.c */
 /* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
    one (to finish with columns, to begin with a row) joins these, always in the same order, and does the rest alone. So
@@ -7229,9 +7246,10 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, no more
-   than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128, addresses and
-   64-bit values on their way into the states take the rest (u8 values that are added and multiplied as i64). */
+/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
+   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
+   i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7239,8 +7257,8 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT ||
-                         steps * bytes + states > 40 * 4))
+    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
+                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
         steps /= 2;
     return steps;
 }
@@ -8066,8 +8084,6 @@ static int cg__scan_warps(const ind__writer *w) {
     return block ? w->variant->threads / 32 : 1;
 }
 
-#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
-
 static bool cg__has_scans(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_scan(w, i)) return true;
@@ -8123,7 +8139,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     const ind__variant *v = w->variant;
     bool sorts = cg__sorts_rows(w);
     cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
-    if (sorts) p.run = IND__CG_SORT_RUN;
+    if (sorts) p.run = w->target->thresholds.sort_run;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
     if (cg__scans_team(w)) {
@@ -10086,8 +10102,6 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-#define IND__CG_GATHER_STEPS 4 /* rows that an index names and that a thread has under way */
-
 /* Is something rounded to a narrow type before it is stored? */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -10109,8 +10123,11 @@ static int cg__pointwise_steps(const ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
-    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
-    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+    const bool busy =
+        vectors >= (double)w->target->thresholds.gather_steps * w->target->sm_threads * w->target->num_sms;
+    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w)
+               ? w->target->thresholds.gather_steps
+               : 1;
 }
 
 static void cg__choose_pointwise(cg__decider *d) {
@@ -10182,13 +10199,7 @@ static void cg__choose_column(cg__decider *d) {
 /* ======================================================================================= src/cuda/decide/row_warp.c */
 /* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
 
-/* Bytes that a thread should have under way. With 2048 threads on a multiprocessor that is 64 KiB, about three times
-   its share of the memory's rate (4275 bytes a ns over 132) times the latency of about 700 ns: a block has loads under
-   way for a part of its life only. Twice as many do no harm where nothing is stored for each element. */
-#define IND__CG_FLIGHT_BYTES 32
-/* That a lane may spend on its part of the row, so that half of all threads run at once. */
-#define IND__CG_LANE_REGISTERS 32
-#define IND__CG_MAX_BATCH      8
+#define IND__CG_MAX_BATCH 8 /* rows of the same lanes whose loads are in flight together */
 
 /* What a kernel does with its rows. */
 typedef struct cg__row_work {
@@ -10207,7 +10218,7 @@ static int64_t cg__likely_rows(const ind__writer *w) {
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
     cg__row_work x = {.words = cg__kept_words(w)};
-    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
+    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * w->target->sm_threads / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
         x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
@@ -10218,7 +10229,7 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
         x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
-    if (!x.loads) x.loads = 1, x.bytes = IND__CG_FLIGHT_BYTES; /* rows that are only computed */
+    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows that are only computed */
     return x;
 }
 
@@ -10250,24 +10261,23 @@ static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
 }
 
 /* May a lane hold so many vectors of a row, beside others? */
-static bool cg__lane_holds(const cg__row_work *x, int64_t vectors, int vector) {
+static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
     if (vectors * vector > 32) return false;
     if (x->few || vectors == 1) return true;
-    return vectors * x->bytes <= (x->stores ? 1 : 2) * IND__CG_FLIGHT_BYTES &&
-           x->words * (double)(vectors * vector) <= IND__CG_LANE_REGISTERS;
+    return vectors * x->bytes <= (x->stores ? 1 : 2) * t->flight_bytes &&
+           x->words * (double)(vectors * vector) <= t->lane_registers;
 }
 
 /* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
    a thread, as long as there are rows for all threads of the machine. */
 static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
-    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * IND__CG_SM_THREADS / lanes;
+    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * w->target->sm_threads / lanes;
     int batch = 1;
-    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= IND__CG_FLIGHT_BYTES && rows / (2 * batch) >= fill)
+    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= w->target->thresholds.flight_bytes &&
+           rows / (2 * batch) >= fill)
         batch *= 2;
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
-
-#define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
 
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
@@ -10281,8 +10291,8 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const bool meet =
         d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
-    for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
-        if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
+    for (int lanes = 16; lanes * d->w.target->thresholds.edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+        if (!cg__lane_holds(&d->w.target->thresholds, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
     }
@@ -10297,12 +10307,10 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     cg__why(d, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
 }
 
-#define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
-
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
     if (w->kernel->run) return threads == 1024 ? 40 : 88;
-    return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
+    return threads == 1024 ? 48 : w->target->thresholds.kept_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many rounds. */
@@ -10330,10 +10338,6 @@ static int cg__looped_sweeps(const ind__writer *w) {
     return cg__sweeps(&view, sweep);
 }
 
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-#define IND__CG_FEW_ELEMENTS 16   /* of a row, a thread */
-#define IND__CG_FEW_THREADS  256  /* that may have so few */
-
 /* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
    time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
    more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
@@ -10342,14 +10346,14 @@ static int cg__looped_sweeps(const ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->plan->part && !w->kernel->run &&
-           cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+           !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
 /* Has it? For some lengths, and where tuning tries it, it has not. */
 static bool cg__has_few(ind__writer *w) {
-    return cg__may_have_few(w) && w->variant->per_thread <= IND__CG_FEW_ELEMENTS &&
-           w->variant->threads <= IND__CG_FEW_THREADS;
+    return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
+           w->variant->threads <= w->target->thresholds.few_threads;
 }
 
 /* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
@@ -10357,14 +10361,15 @@ static bool cg__has_few(ind__writer *w) {
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return 64;
-    const int wished = ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+    const int wished =
+        ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
     return reduces || wished < 64 ? wished : 64;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : IND__CG_SM_THREADS / 32;
-    const int warps = IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4;
+    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
@@ -10377,9 +10382,10 @@ static bool cg__fit_anyway(ind__writer *w) {
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !d->plan->part && cg__looped_sweeps(&d->w) == 1) return false;
+    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
+        return false;
     const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
-              some = cg__shifted_blocks(&d->w, IND__CG_LEAST_REGISTERS);
+              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
@@ -10402,10 +10408,11 @@ static bool cg__wish_blocks(cg__decider *d) {
     if (v->shifted) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = d->plan->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(&d->w, least) < 2;
+    const bool alone =
+        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
     const bool few = may && least <= 64 && d->way < fewest;
     const int registers = d->way == 0 ? least : 64;
     d->more_ways = d->way < (may ? fewest + 1 : 1);
@@ -10513,14 +10520,12 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
-#define IND__CG_WARP_REGISTERS 32 /* of a lane of a row that starts at a boundary, beside what it holds */
-#define IND__CG_WARP_BLOCKS    6  /* of 128 threads, that have enough loads under way */
-
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
-    return (IND__CG_WARP_REGISTERS + held) * v->threads * IND__CG_WARP_BLOCKS <= IND__CG_SM_REGISTERS;
+    return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
+           w->target->sm_registers;
 }
 
 /* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
@@ -10529,7 +10534,7 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->shifted) {
-        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, IND__CG_LEAST_REGISTERS) : 1;
+        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
         if (d->way > 0) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
         return;
@@ -10539,7 +10544,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
         return;
     d->more_ways = d->way == 0;
     if (d->way > 0) return;
-    v->blocks_per_sm = IND__CG_WARP_BLOCKS;
+    v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
     cg__why(d, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
 }
 
@@ -10552,8 +10557,9 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const int threads = cg__pow2_at_least(longest / 32, 64, 512);
     if (cg__may_have_few(w)) {
-        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, IND__CG_FEW_ELEMENTS / v->vector);
-        if (few >= 64 && few <= IND__CG_FEW_THREADS) return few;
+        const int few =
+            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
+        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
     if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
@@ -10570,8 +10576,8 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->shifted &&
-            cg__shifted_words(&d->w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                              d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -10587,10 +10593,6 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     v->pieces = 0;
     return false;
 }
-
-#define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
-#define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
-#define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
 
 /* ===================================================================================== src/cuda/decide/row_staged.c */
 static bool cg__reads_broadcast(const ind__writer *w) {
@@ -10639,7 +10641,7 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 
 /* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
 static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - IND__CG_BLOCK_SHARED;
+    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
@@ -10668,9 +10670,9 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
-    const int each = IND__CG_SM_REGISTERS / 4 / (32 * warps);
+    const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
@@ -10817,7 +10819,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
         return true;
     if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
     if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
-        words.common * d->variant->per_thread <= IND__CG_KEPT_REGISTERS)
+        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;
@@ -11049,31 +11051,28 @@ static bool cg__can_cluster(const cg__decider *d) {
     return cg__num_joins(&d->w) > 0;
 }
 
-/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
-   what the loads that begin two sweeps and the joins of a cluster take. */
-#define IND__CG_LOOPED_BYTES (128 << 10)
-
 /* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
 static int cg__looped_cluster(const cg__decider *d) {
     const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
     const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
     int n = 1;
     if (!cg__can_cluster(d)) return 1;
-    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= d->w.target->thresholds.looped_bytes)
+        n *= 2;
     return n;
 }
 
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
+    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
     return w->plan->handover && registers < 48 ? 48 : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
    have one at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(IND__CG_SM_REGISTERS / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
@@ -11139,14 +11138,15 @@ static void cg__set_split_memory(cg__decider *d) {
 static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    ind_expr one = ind_int(c, 1), all = ind_int(c, (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM);
+    ind_expr one = ind_int(c, 1),
+             all = ind_int(c, (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm);
     ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
     ind_expr useful = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, least > 1 ? least : 1));
     v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
     v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
     v->shared_bytes = ind_int(c, 0);
     int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)),
-            limit = d->w.target->num_sms * IND__CG_SPLIT_PER_SM;
+            limit = d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     if (cg__shares_results(&d->w)) v->split_blocks = most < limit ? most : limit;
     cg__set_split_memory(d);
     if (!ind__ok(v->splits)) cg__fail(&d->w);
@@ -11154,7 +11154,7 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
 
 /* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
 static void cg__fit_split_steps(cg__decider *d, int64_t step) {
-    int64_t blocks = (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM;
+    int64_t blocks = (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
     if (d->plan->wide || cg__expr_fits(d, ind_expr_add(cg__r_numel(&d->w), end), 0)) return;
     d->variant->guard = keep;
@@ -11165,11 +11165,12 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
 /* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(&d->w);
+    int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
     if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
     if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
-    if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM) return false;
-    v->threads = IND__CG_SPLIT_THREADS;
+    if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
+        return false;
+    v->threads = d->w.target->thresholds.split_threads;
     cg__fit_split_steps(d, (int64_t)v->threads * 8);
     v->vector = cg__choose_vector(d, cg__num_vars(&d->w) - 1, d->plan->domain.rrank == 1);
     v->rows = 1;
@@ -11197,13 +11198,13 @@ static bool cg__choose_column_split(cg__decider *d) {
     int states = cg__state_bytes(&d->w);
     bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
     if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
+    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
     cg__fit_split_steps(d, v->threads);
     v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(&d->w));
+    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
     cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
             v->threads / x, v->vector,
@@ -11220,8 +11221,6 @@ static void cg__choose_finish(cg__decider *d) {
     cg__why(d, "the block that began last walks along what others leave");
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
-
-#define IND__CG_RUN_REGISTERS 96 /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
@@ -11248,7 +11247,7 @@ static void cg__choose_row(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(d);
     if (longest < 1) longest = 1;
-    int registers = d->w.kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
+    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
     if (longest <= cg__warp_row(&d->w) && cg__kept_words(&d->w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_kept(d, longest))
@@ -11281,7 +11280,6 @@ static void cg__choose_reduction(cg__decider *d) {
 }
 
 /* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
-#define IND__CG_SCAN_WORDS 32
 
 /* =========================================================================================== src/cuda/decide/scan.c */
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
@@ -11322,7 +11320,7 @@ static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
 /* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
    they may be. */
 static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
-    while (n > 1 && n * cg__scan_states(&d->w) > IND__CG_SCAN_WORDS) n /= 2;
+    while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
     while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
     if (n == 1) cg__no_vectors(d);
     d->variant->vector = n;
@@ -11352,7 +11350,7 @@ static void cg__choose_scan_shift(cg__decider *d) {
         widest = bytes > widest ? bytes : widest;
     }
     while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 &&
-           2 * n * cg__scan_states(&d->w) <= IND__CG_SCAN_WORDS)
+           2 * n * cg__scan_states(&d->w) <= d->w.target->thresholds.scan_words)
         n *= 2;
     if (n == 1) d->plan->shift = 0;
     if (!d->plan->shift) return;
@@ -11387,7 +11385,7 @@ static bool cg__prefers_lookback(const ind__writer *w) {
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
 static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
-    int lines = cg__scan_lines(&d->w, false, IND__CG_SCAN_WORDS);
+    int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
     v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
@@ -11465,7 +11463,7 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
  */
 static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int run = v->vector, lines = cg__scan_lines(&d->w, false, IND__CG_SCAN_WORDS);
+    const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     if (longest <= 32 * (int64_t)lines * run) {
         cg__choose_scan_warp(d, longest, lines);
         return;
@@ -11475,14 +11473,11 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     if (cg__choose_scan_block(d, longest, lines)) return;
     const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
     const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
-    v->per_thread = cg__scan_lines(&d->w, true, IND__CG_SCAN_WORDS) * run;
+    v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
     if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
     cg__why(d, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
-
-/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
-#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
@@ -11500,9 +11495,9 @@ static void cg__choose_scan_team(cg__decider *d) {
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(&d->w, true, IND__CG_SCAN_WORDS * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
     int team =
         cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
@@ -12004,8 +11999,8 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
-    if (per_thread > 64 ||
-        cg__kept_words(&d->w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+    if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+                               d->w.target->sm_registers / threads) {
         *v = before;
         return false;
     }
@@ -12384,8 +12379,7 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
    the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
    tensors does not grow with their number. */
 
-#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
-#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
 
 /* How a kernel is made as a part of a launch. */
 typedef struct cg__part {
@@ -12397,6 +12391,7 @@ typedef struct cg__part {
     const char *outside;  /* what stands before it: ind_wgmma_tile */
     ind__pieces prelude;
     bool barrier; /* all threads of the block must take part */
+    bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -12452,6 +12447,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
                  cg__sorts_rows(w); /* in functions of the prelude */
+    part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
@@ -12766,7 +12762,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     if (cg__is_product(first))
         return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
                !strcmp(first->outside, part->outside);
-    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    if (part->barrier) return part->variant.threads == threads && part->narrow;
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 
@@ -12914,9 +12910,6 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
    through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
-
-#define IND__CG_MOST_LOOKS 2   /* of a lane of a warp */
-#define IND__CG_TRIP_NS    500 /* of a word from one block to another, through the L2 of an H200 */
 
 static const char cg__finish_text[] =
     "// What the block has found of its own rows.\n"
@@ -13075,9 +13068,9 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
 
 /* A warp takes but one round of them, a block no more than there are at once. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
-    const int rounds = h->threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
+    const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
-    const int64_t blocks = (int64_t)p->target.num_sms * (IND__CG_SM_THREADS / h->threads);
+    const int64_t blocks = (int64_t)p->target.num_sms * (p->target.sm_threads / h->threads);
     return h->threads > 32 && most > blocks ? blocks : most;
 }
 
@@ -13201,7 +13194,7 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
     if (status || !able) return status;
     const int64_t likely = ind_hint(h.rows);
-    const bool warp = likely <= 32 * IND__CG_MOST_LOOKS;
+    const bool warp = likely <= 32 * p->target.thresholds.most_looks;
     cg__handover few = h;
     h.threads = rows.variant.threads, h.looks = 1;
     few.threads = 32, few.looks = likely > 32 ? (int)((likely + 31) / 32) : 1;
@@ -13535,58 +13528,137 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     return status;
 }
 
-/* ============================================================================================= src/cuda/cost/arch.c */
-/* --------------------------------------------------------------------------------------------------- >>arch */
+/* ==================================================================================== src/cuda/cost/architectures.c */
+/* ------------------------------------------------------------------------------------------- >>architectures */
 
-/* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications), blocks of a cluster (8 everywhere; more if the device is asked for it); number of multiprocessors of
-   the common board, its L2, and its rates as NVIDIA's data sheets state them:
-   GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
-static const struct {
+/* Limits per multiprocessor and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical
+   specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
+typedef struct cg__architecture {
     int sm;
-    bool specific; /* has an "a" form */
-    int num_sms, shared_per_block, shared_per_sm, l2_bytes, max_cluster;
-    int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
-} cg__archs[] = {
-    {80, false, 108, 166912, 167936, 40 << 20, 1, 2039, 19500, 312000},    /* A100 80 GB SXM */
-    {86, false, 84, 101376, 102400, 6 << 20, 1, 768, 38700, 154800},       /* RTX A6000 */
-    {87, false, 16, 166912, 167936, 4 << 20, 1, 204, 5300, 42500},         /* Jetson AGX Orin */
-    {89, false, 142, 101376, 102400, 96 << 20, 1, 864, 91600, 362000},     /* L40S */
-    {90, true, 132, 232448, 233472, 50 << 20, 16, 4800, 67000, 989000},    /* H200 SXM */
-    {100, true, 148, 232448, 233472, 126 << 20, 16, 8000, 75000, 2250000}, /* B200 */
-    {103, true, 148, 232448, 233472, 126 << 20, 16, 8000, 75000, 2250000}, /* B300 */
-    {120, true, 170, 101376, 102400, 96 << 20, 8, 1792, 104800, 209500},   /* RTX 5090 */
+    bool specific; /* it has an "a" form with architecture-specific instructions */
+    int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, max_cluster;
+    const char *device; /* that stands for it where none is named: a row of cg__devices */
+} cg__architecture;
+
+static const cg__architecture cg__architectures[] = {
+    {80, false, 65536, 2048, 167936, 166912, 1024, 1, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 1, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 1, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 1, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 16, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 16, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 16, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 8, "RTX 5090"},
 };
-#define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
+
+/* The row of the compute capability, or of the last one before it. */
+static const cg__architecture *cg__architecture_of(int sm) {
+    const cg__architecture *found = cg__architectures;
+    for (size_t i = 0; i < sizeof cg__architectures / sizeof *cg__architectures; i++)
+        if (cg__architectures[i].sm <= sm) found = &cg__architectures[i];
+    return found;
+}
+
+/* ========================================================================================== src/cuda/cost/devices.c */
+/* ------------------------------------------------------------------------------------------------- >>devices */
+
+/* Devices by name, for work without one, from NVIDIA's data sheets: multiprocessors, bytes of L2, GB/s of memory (bytes
+   per ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. A device that is opened says its
+   multiprocessors, shared memory and L2 itself. */
+typedef struct cg__device {
+    const char *name;
+    int sm, num_sms, l2_bytes, memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
+} cg__device;
+
+static const cg__device cg__devices[] = {
+    {"A100", 80, 108, 40 << 20, 2039, 19500, 312000}, /* 80 GB SXM */
+    {"RTX A6000", 86, 84, 6 << 20, 768, 38700, 154800},     {"Jetson AGX Orin", 87, 16, 4 << 20, 204, 5300, 42500},
+    {"L4", 89, 58, 48 << 20, 300, 30300, 121000},           {"L40S", 89, 142, 96 << 20, 864, 91600, 362000},
+    {"RTX 4090", 89, 128, 72 << 20, 1008, 82600, 165200},   {"H100", 90, 132, 50 << 20, 3350, 67000, 989000}, /* SXM */
+    {"H200", 90, 132, 50 << 20, 4800, 67000, 989000},                                                         /* SXM */
+    {"B200", 100, 148, 126 << 20, 8000, 75000, 2250000},    {"B300", 103, 148, 126 << 20, 8000, 75000, 2250000},
+    {"RTX 5090", 120, 170, 96 << 20, 1792, 104800, 209500},
+};
+
+static const cg__device *cg__device_named(const char *name) {
+    for (size_t i = 0; i < sizeof cg__devices / sizeof *cg__devices; i++)
+        if (!strcmp(cg__devices[i].name, name)) return &cg__devices[i];
+    return NULL;
+}
+
+/* =========================================================================================== src/cuda/cost/target.c */
+/* -------------------------------------------------------------------------------------------------- >>target */
+
+static const ind_thresholds cg__default_thresholds = {
+#define X(field, value, meaning, source) .field = value,
+    IND_THRESHOLDS(X)
+#undef X
+};
+
+static void cg__set_default(int *field, int value) {
+    if (!*field) *field = value;
+}
+
+static void cg__threshold_defaults(ind_thresholds *t) {
+#define X(field, value, meaning, source) cg__set_default(&t->field, cg__default_thresholds.field);
+    IND_THRESHOLDS(X)
+#undef X
+}
+
+static void cg__device_defaults(ind_target *t, const cg__device *d) {
+    cg__set_default(&t->num_sms, d->num_sms);
+    cg__set_default(&t->l2_bytes, d->l2_bytes);
+    cg__set_default(&t->memory_bytes_per_ns, d->memory_bytes_per_ns);
+    cg__set_default(&t->f32_flops_per_ns, d->f32_flops_per_ns);
+    cg__set_default(&t->tensor_flops_per_ns, d->tensor_flops_per_ns);
+    cg__set_default(&t->launch_ns, 1000);
+}
 
 void ind__target_defaults(ind_target *t) {
     if (!t->sm) {
         t->sm = 90;
         t->specific = true;
     }
-    size_t a = 0;
-    for (size_t i = 0; i < IND__CG_NUM_ARCHS; i++)
-        if (cg__archs[i].sm <= t->sm) a = i;
-    if (!t->num_sms) t->num_sms = cg__archs[a].num_sms;
-    if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
-    if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
-    if (!t->l2_bytes) t->l2_bytes = cg__archs[a].l2_bytes;
-    if (!t->max_cluster) t->max_cluster = cg__archs[a].max_cluster;
-    if (!t->registers_per_thread) t->registers_per_thread = 255;
-    if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
-    if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
-    if (!t->tensor_flops_per_ns) t->tensor_flops_per_ns = cg__archs[a].tensor_flops_per_ns;
-    if (!t->launch_ns) t->launch_ns = 1000;
+    const cg__architecture *a = cg__architecture_of(t->sm);
+    cg__set_default(&t->shared_per_block, a->shared_per_block);
+    cg__set_default(&t->shared_per_sm, a->shared_per_sm);
+    cg__set_default(&t->max_cluster, a->max_cluster);
+    cg__set_default(&t->registers_per_thread, 255);
+    cg__set_default(&t->sm_registers, a->sm_registers);
+    cg__set_default(&t->sm_threads, a->sm_threads);
+    cg__set_default(&t->block_shared, a->block_shared);
+    cg__device_defaults(t, cg__device_named(a->device));
+    cg__threshold_defaults(&t->thresholds);
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
     snprintf(out, 16, "sm_%d%s", t->sm % 10000, t->specific ? "a" : "");
 }
 
+/* The names that ind__target_parse takes. */
+static void cg__target_names(ind__text *t) {
+    const size_t archs = sizeof cg__architectures / sizeof *cg__architectures;
+    const size_t devices = sizeof cg__devices / sizeof *cg__devices;
+    for (size_t i = 0; i < archs; i++) {
+        const cg__architecture *a = &cg__architectures[i];
+        ind__textf(t, "sm_%d, ", a->sm);
+        if (a->specific) ind__textf(t, "sm_%da, ", a->sm);
+    }
+    for (size_t i = 0; i < devices; i++)
+        ind__textf(t, "%s%s%s", i + 1 < devices ? "" : "and ", cg__devices[i].name, i + 1 < devices ? ", " : "");
+}
+
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
-    for (size_t i = 0; arch && t && i < IND__CG_NUM_ARCHS; i++)
-        for (int specific = 0; specific <= cg__archs[i].specific; specific++) {
-            ind_target one = {.sm = cg__archs[i].sm, .specific = specific};
+    const cg__device *device = arch && t ? cg__device_named(arch) : NULL;
+    if (device) {
+        *t = (ind_target){.sm = device->sm, .specific = cg__architecture_of(device->sm)->specific};
+        cg__device_defaults(t, device);
+        ind__target_defaults(t);
+        return IND_OK;
+    }
+    for (size_t i = 0; arch && t && i < sizeof cg__architectures / sizeof *cg__architectures; i++)
+        for (int specific = 0; specific <= cg__architectures[i].specific; specific++) {
+            ind_target one = {.sm = cg__architectures[i].sm, .specific = specific};
             char name[16];
             ind__target_name(&one, name);
             if (strcmp(name, arch)) continue;
@@ -13594,10 +13666,12 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
             *t = one;
             return IND_OK;
         }
-    return ind__fail(c, IND_INVALID_ARGUMENT,
-                     "unknown architecture \"%s\": allowed are sm_80, sm_86, sm_87, sm_89, sm_90, "
-                     "sm_90a, sm_100, sm_100a, sm_103, sm_103a, sm_120 and sm_120a",
-                     arch ? arch : "");
+    ind__text names = {.context = c};
+    cg__target_names(&names);
+    ind_status status = ind__fail(c, IND_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s", arch ? arch : "",
+                                  names.data && !names.failed ? names.data : "sm_80 and above");
+    ind__text_free(&names);
+    return status;
 }
 
 /* ================================================================================================ src/cuda/verify.c */

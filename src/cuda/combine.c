@@ -5,8 +5,7 @@
    the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
    tensors does not grow with their number. */
 
-#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
-#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
 
 /* How a kernel is made as a part of a launch. */
 typedef struct cg__part {
@@ -18,6 +17,7 @@ typedef struct cg__part {
     const char *outside;  /* what stands before it: ind_wgmma_tile */
     ind__pieces prelude;
     bool barrier; /* all threads of the block must take part */
+    bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -73,6 +73,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
                  cg__sorts_rows(w); /* in functions of the prelude */
+    part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
@@ -387,7 +388,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     if (cg__is_product(first))
         return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
                !strcmp(first->outside, part->outside);
-    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    if (part->barrier) return part->variant.threads == threads && part->narrow;
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 

@@ -20,9 +20,6 @@
    through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
-#define IND__CG_MOST_LOOKS 2   /* of a lane of a warp */
-#define IND__CG_TRIP_NS    500 /* of a word from one block to another, through the L2 of an H200 */
-
 static const char cg__finish_text[] =
     "// What the block has found of its own rows.\n"
     "static IND_INLINE unsigned *ind_own() {\n"
@@ -180,9 +177,9 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
 
 /* A warp takes but one round of them, a block no more than there are at once. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
-    const int rounds = h->threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
+    const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
-    const int64_t blocks = (int64_t)p->target.num_sms * (IND__CG_SM_THREADS / h->threads);
+    const int64_t blocks = (int64_t)p->target.num_sms * (p->target.sm_threads / h->threads);
     return h->threads > 32 && most > blocks ? blocks : most;
 }
 
@@ -306,7 +303,7 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
     if (status || !able) return status;
     const int64_t likely = ind_hint(h.rows);
-    const bool warp = likely <= 32 * IND__CG_MOST_LOOKS;
+    const bool warp = likely <= 32 * p->target.thresholds.most_looks;
     cg__handover few = h;
     h.threads = rows.variant.threads, h.looks = 1;
     few.threads = 32, few.looks = likely > 32 ? (int)((likely + 31) / 32) : 1;

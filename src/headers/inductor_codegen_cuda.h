@@ -107,9 +107,6 @@ extern "C" {
 
 #define IND__CG_INT32_MAX 2147483647
 
-/* Of a multiprocessor (CUDA C Programming Guide, compute capabilities). */
-#define IND__CG_SM_REGISTERS 65536
-#define IND__CG_SM_THREADS   2048 /* at most; 1536 on sm_86 to 89 and 120 */
 #define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
@@ -184,7 +181,9 @@ extern "C" {
 //@ cuda/cost/predict.c
 //@ cuda/equal_launches.c
 //@ cuda/create.c
-//@ cuda/cost/arch.c
+//@ cuda/cost/architectures.c
+//@ cuda/cost/devices.c
+//@ cuda/cost/target.c
 //@ cuda/verify.c
 //@ cuda/print.c
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE */

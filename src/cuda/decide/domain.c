@@ -269,11 +269,10 @@ static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
            one == 1;
 }
 
-#define IND__CG_RUN 8 /* neighbours in memory that make an access along a variable worthwhile */
-
 /* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
-    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], IND__CG_RUN));
+    return cg__is_access(w, i) &&
+           ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if

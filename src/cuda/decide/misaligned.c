@@ -93,10 +93,6 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
     return false;
 }
 
-/* Rows of so many vectors have what lies otherwise between boundaries put together from two of them: layer_norm of 257
-   bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
-#define IND__CG_JOINED_VECTORS 64
-
 /* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
 static int64_t cg__likely_row(const ind__writer *w) {
     const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->from;
@@ -116,7 +112,8 @@ static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned)
     v->guard_aligned = aligned;
     v->shifted = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = d->plan->domain.rrank && cg__likely_row(&d->w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
+    const bool joins =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
     d->plan->starts_shifted =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
@@ -132,14 +129,6 @@ static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned)
     }
 }
 
-/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
-   half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
-#define IND__CG_SHIFTED_VECTORS 8
-/* Rows of so many elements are shared by up to 256 threads (cg__choose_row_block). */
-#define IND__CG_SHARED_ROW 8192
-/* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
-#define IND__CG_UNCONDITIONAL_VECTORS 64
-
 /* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -153,11 +142,13 @@ static bool cg__loads_across(const ind__writer *w, int n) {
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
-    if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
+    if (length <
+        (int64_t)(narrow ? w->target->thresholds.shifted_vectors : w->target->thresholds.unconditional_vectors) * n)
+        return false;
     if (!cg__loads_across(w, n)) return true;
     const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
     const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
-    return !(wide && known && longest <= IND__CG_SHARED_ROW);
+    return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
@@ -169,7 +160,8 @@ static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     const int wide = cg__shifted_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
-    if (!narrow && cg__longest_row(&d->w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
+    if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
+        return n; /* longer ones wait in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
     cg__set_shifted(d, wide, guard, aligned);
@@ -219,9 +211,6 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
     return per_thread * sum / 4;
 }
 
-#define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
-#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what pieces are put together in */
-
 /* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
    wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
    and nothing spills at 48 (layer_norm of 4093: f16 77.6 % of a copy at 72, 96.2 at 48; bf16, which spills there, 94.3
@@ -233,20 +222,21 @@ static int cg__least_registers(const ind__writer *w) {
         across++;
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
-    if (across < 2) return IND__CG_LEAST_REGISTERS;
+    if (across < 2) return w->target->thresholds.least_registers;
     return halves == across ? 48 : 64;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
-   below IND__CG_LEAST_REGISTERS if they need more than `least`. */
+   below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__shifted_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
-    registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
-    return IND__CG_SM_REGISTERS / (registers * v->threads);
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
+            registers += w->target->thresholds.across_registers;
+    registers = registers <= w->target->thresholds.least_registers ? least : (registers + 7) / 8 * 8;
+    return w->target->sm_registers / (registers * v->threads);
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
@@ -287,8 +277,6 @@ static int cg__waiting_registers(const ind__writer *w) {
     return sum / 4;
 }
 
-#define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
-
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -300,10 +288,10 @@ static int cg__round_slack(const ind__writer *w) {
    threads, of which k rounds are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
+    const int each = w->target->sm_registers / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
     const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
-    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    if (waits && cg__waiting_registers(w) + w->target->thresholds.other_registers > registers) return 0;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
@@ -318,11 +306,9 @@ static bool cg__holds_across(const ind__writer *w);
 static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
-#define IND__CG_MEMORY_NS 800 /* until memory answers */
-
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
 static int64_t cg__bytes_under_way(const ind__writer *w) {
-    return (int64_t)w->target->memory_bytes_per_ns * IND__CG_MEMORY_NS;
+    return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
 /* Lanes of a reduction whose vectors are neighbours in memory. */

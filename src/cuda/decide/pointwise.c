@@ -114,8 +114,6 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-#define IND__CG_GATHER_STEPS 4 /* rows that an index names and that a thread has under way */
-
 /* Is something rounded to a narrow type before it is stored? */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -137,8 +135,11 @@ static int cg__pointwise_steps(const ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
-    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
-    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+    const bool busy =
+        vectors >= (double)w->target->thresholds.gather_steps * w->target->sm_threads * w->target->num_sms;
+    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w)
+               ? w->target->thresholds.gather_steps
+               : 1;
 }
 
 static void cg__choose_pointwise(cg__decider *d) {

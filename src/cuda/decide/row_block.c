@@ -8,10 +8,6 @@ static int cg__looped_sweeps(const ind__writer *w) {
     return cg__sweeps(&view, sweep);
 }
 
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-#define IND__CG_FEW_ELEMENTS 16   /* of a row, a thread */
-#define IND__CG_FEW_THREADS  256  /* that may have so few */
-
 /* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
    time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
    more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
@@ -20,14 +16,14 @@ static int cg__looped_sweeps(const ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->plan->part && !w->kernel->run &&
-           cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+           !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
 /* Has it? For some lengths, and where tuning tries it, it has not. */
 static bool cg__has_few(ind__writer *w) {
-    return cg__may_have_few(w) && w->variant->per_thread <= IND__CG_FEW_ELEMENTS &&
-           w->variant->threads <= IND__CG_FEW_THREADS;
+    return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
+           w->variant->threads <= w->target->thresholds.few_threads;
 }
 
 /* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
@@ -35,14 +31,15 @@ static bool cg__has_few(ind__writer *w) {
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return 64;
-    const int wished = ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+    const int wished =
+        ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
     return reduces || wished < 64 ? wished : 64;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : IND__CG_SM_THREADS / 32;
-    const int warps = IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4;
+    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
@@ -55,9 +52,10 @@ static bool cg__fit_anyway(ind__writer *w) {
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !d->plan->part && cg__looped_sweeps(&d->w) == 1) return false;
+    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
+        return false;
     const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
-              some = cg__shifted_blocks(&d->w, IND__CG_LEAST_REGISTERS);
+              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
@@ -80,10 +78,11 @@ static bool cg__wish_blocks(cg__decider *d) {
     if (v->shifted) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = d->plan->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(&d->w, least) < 2;
+    const bool alone =
+        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
+    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
     const bool few = may && least <= 64 && d->way < fewest;
     const int registers = d->way == 0 ? least : 64;
     d->more_ways = d->way < (may ? fewest + 1 : 1);
@@ -191,14 +190,12 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
-#define IND__CG_WARP_REGISTERS 32 /* of a lane of a row that starts at a boundary, beside what it holds */
-#define IND__CG_WARP_BLOCKS    6  /* of 128 threads, that have enough loads under way */
-
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
-    return (IND__CG_WARP_REGISTERS + held) * v->threads * IND__CG_WARP_BLOCKS <= IND__CG_SM_REGISTERS;
+    return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
+           w->target->sm_registers;
 }
 
 /* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
@@ -207,7 +204,7 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->shifted) {
-        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, IND__CG_LEAST_REGISTERS) : 1;
+        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
         if (d->way > 0) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
         return;
@@ -217,7 +214,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
         return;
     d->more_ways = d->way == 0;
     if (d->way > 0) return;
-    v->blocks_per_sm = IND__CG_WARP_BLOCKS;
+    v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
     cg__why(d, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
 }
 
@@ -230,8 +227,9 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const int threads = cg__pow2_at_least(longest / 32, 64, 512);
     if (cg__may_have_few(w)) {
-        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, IND__CG_FEW_ELEMENTS / v->vector);
-        if (few >= 64 && few <= IND__CG_FEW_THREADS) return few;
+        const int few =
+            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
+        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
     if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
@@ -248,8 +246,8 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->shifted &&
-            cg__shifted_words(&d->w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                              d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -265,7 +263,3 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     v->pieces = 0;
     return false;
 }
-
-#define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
-#define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
-#define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */

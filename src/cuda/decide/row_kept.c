@@ -104,31 +104,28 @@ static bool cg__can_cluster(const cg__decider *d) {
     return cg__num_joins(&d->w) > 0;
 }
 
-/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
-   what the loads that begin two sweeps and the joins of a cluster take. */
-#define IND__CG_LOOPED_BYTES (128 << 10)
-
 /* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
 static int cg__looped_cluster(const cg__decider *d) {
     const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
     const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
     int n = 1;
     if (!cg__can_cluster(d)) return 1;
-    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= d->w.target->thresholds.looped_bytes)
+        n *= 2;
     return n;
 }
 
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
+    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
     return w->plan->handover && registers < 48 ? 48 : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
    have one at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(IND__CG_SM_REGISTERS / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }

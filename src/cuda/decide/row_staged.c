@@ -44,7 +44,7 @@ static void cg__share_row(cg__decider *d, int64_t longest) {
 
 /* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
 static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - IND__CG_BLOCK_SHARED;
+    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
@@ -73,9 +73,9 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
-    const int each = IND__CG_SM_REGISTERS / 4 / (32 * warps);
+    const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
@@ -222,7 +222,7 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
         return true;
     if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
     if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
-        words.common * d->variant->per_thread <= IND__CG_KEPT_REGISTERS)
+        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;

@@ -36,7 +36,7 @@ static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
 /* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
    they may be. */
 static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
-    while (n > 1 && n * cg__scan_states(&d->w) > IND__CG_SCAN_WORDS) n /= 2;
+    while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
     while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
     if (n == 1) cg__no_vectors(d);
     d->variant->vector = n;
@@ -66,7 +66,7 @@ static void cg__choose_scan_shift(cg__decider *d) {
         widest = bytes > widest ? bytes : widest;
     }
     while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 &&
-           2 * n * cg__scan_states(&d->w) <= IND__CG_SCAN_WORDS)
+           2 * n * cg__scan_states(&d->w) <= d->w.target->thresholds.scan_words)
         n *= 2;
     if (n == 1) d->plan->shift = 0;
     if (!d->plan->shift) return;
@@ -101,7 +101,7 @@ static bool cg__prefers_lookback(const ind__writer *w) {
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
 static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
-    int lines = cg__scan_lines(&d->w, false, IND__CG_SCAN_WORDS);
+    int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
     v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
@@ -179,7 +179,7 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
  */
 static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int run = v->vector, lines = cg__scan_lines(&d->w, false, IND__CG_SCAN_WORDS);
+    const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     if (longest <= 32 * (int64_t)lines * run) {
         cg__choose_scan_warp(d, longest, lines);
         return;
@@ -189,14 +189,11 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     if (cg__choose_scan_block(d, longest, lines)) return;
     const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
     const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
-    v->per_thread = cg__scan_lines(&d->w, true, IND__CG_SCAN_WORDS) * run;
+    v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
     if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
     cg__why(d, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
 }
-
-/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
-#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
@@ -214,9 +211,9 @@ static void cg__choose_scan_team(cg__decider *d) {
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(&d->w, true, IND__CG_SCAN_WORDS * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
     int team =
         cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;

@@ -28,14 +28,15 @@ static void cg__set_split_memory(cg__decider *d) {
 static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    ind_expr one = ind_int(c, 1), all = ind_int(c, (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM);
+    ind_expr one = ind_int(c, 1),
+             all = ind_int(c, (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm);
     ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
     ind_expr useful = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, least > 1 ? least : 1));
     v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
     v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
     v->shared_bytes = ind_int(c, 0);
     int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)),
-            limit = d->w.target->num_sms * IND__CG_SPLIT_PER_SM;
+            limit = d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     if (cg__shares_results(&d->w)) v->split_blocks = most < limit ? most : limit;
     cg__set_split_memory(d);
     if (!ind__ok(v->splits)) cg__fail(&d->w);
@@ -43,7 +44,7 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
 
 /* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
 static void cg__fit_split_steps(cg__decider *d, int64_t step) {
-    int64_t blocks = (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM;
+    int64_t blocks = (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
     if (d->plan->wide || cg__expr_fits(d, ind_expr_add(cg__r_numel(&d->w), end), 0)) return;
     d->variant->guard = keep;
@@ -54,11 +55,12 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
 /* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(&d->w);
+    int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
     if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
     if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
-    if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * IND__CG_SPLIT_PER_SM) return false;
-    v->threads = IND__CG_SPLIT_THREADS;
+    if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
+        return false;
+    v->threads = d->w.target->thresholds.split_threads;
     cg__fit_split_steps(d, (int64_t)v->threads * 8);
     v->vector = cg__choose_vector(d, cg__num_vars(&d->w) - 1, d->plan->domain.rrank == 1);
     v->rows = 1;
@@ -86,13 +88,13 @@ static bool cg__choose_column_split(cg__decider *d) {
     int states = cg__state_bytes(&d->w);
     bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
     if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
+    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
     cg__fit_split_steps(d, v->threads);
     v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(&d->w));
+    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
     cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
             v->threads / x, v->vector,
@@ -109,8 +111,6 @@ static void cg__choose_finish(cg__decider *d) {
     cg__why(d, "the block that began last walks along what others leave");
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
-
-#define IND__CG_RUN_REGISTERS 96 /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
@@ -137,7 +137,7 @@ static void cg__choose_row(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
     cg__choose_kept(d);
     if (longest < 1) longest = 1;
-    int registers = d->w.kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
+    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
     if (longest <= cg__warp_row(&d->w) && cg__kept_words(&d->w) * (double)longest / 32 <= registers)
         cg__choose_row_warp(d, longest);
     else if (!cg__choose_row_kept(d, longest))
@@ -170,4 +170,3 @@ static void cg__choose_reduction(cg__decider *d) {
 }
 
 /* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
-#define IND__CG_SCAN_WORDS 32

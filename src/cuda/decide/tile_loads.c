@@ -11,7 +11,7 @@ static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
         if (!plain || d->plan->vector[i] != d->variant->vector) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
         const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
-        if (ahead + held > IND__CG_AHEAD) continue;
+        if (ahead + held > d->w.target->thresholds.ahead) continue;
         d->plan->kept[i] = IND__CG_BESIDE_TILE;
         ahead += held;
     }

@@ -7,8 +7,8 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
-    if (per_thread > 64 ||
-        cg__kept_words(&d->w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+    if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+                               d->w.target->sm_registers / threads) {
         *v = before;
         return false;
     }

@@ -217,8 +217,6 @@ static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr
     return true;
 }
 
-#define IND__CG_MOST_FOUND 128 /* registers of the 255, beside what finds them */
-
 /* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
    them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
  */
@@ -227,7 +225,7 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__indirect_varies(w, cg__index_of(w, i), v))
             found += (ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) + 3) / 4;
-    return found * n <= IND__CG_MOST_FOUND;
+    return found * n <= w->target->thresholds.most_found;
 }
 
 /* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the

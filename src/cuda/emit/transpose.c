@@ -64,8 +64,6 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
 /* How a load gets to its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_AHEAD 16 /* most registers per thread of what is loaded ahead of the barrier */
-
 #define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */

@@ -176,16 +176,3 @@ static void cg__emit_row_position(ind__writer *w) {
         cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__emit_within(w);
 }
-
-/* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
-   H200, 3.8 MB, 29 KB of each multiprocessor. Two blocks there of 512 threads with 128 bytes each have 128 KB, and
-   leave 64 registers to a thread; all run at once, so that none waits for another to end. (Sum of 2^28 f32, us: 1, 2, 4
-   blocks of 512 with 128 bytes 235.6, 234.0, 235.1, with 64 bytes 244.8, 236.0, 235.4; 4 of 256 with 64 bytes 236.4.)
- */
-enum {
-    IND__CG_SPLIT_THREADS = 512,
-    IND__CG_SPLIT_PER_SM = 2,
-    IND__CG_SPLIT_FLIGHT = 128,    /* bytes */
-    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
-                                      a microsecond, about what it costs to leave states and join them */
-};

@@ -24,9 +24,10 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, no more
-   than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128, addresses and
-   64-bit values on their way into the states take the rest (u8 values that are added and multiplied as i64). */
+/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
+   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
+   i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -34,8 +35,8 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT ||
-                         steps * bytes + states > 40 * 4))
+    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
+                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
         steps /= 2;
     return steps;
 }

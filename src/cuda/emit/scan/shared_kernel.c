@@ -119,8 +119,6 @@ static int cg__scan_warps(const ind__writer *w) {
     return block ? w->variant->threads / 32 : 1;
 }
 
-#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
-
 static bool cg__has_scans(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_scan(w, i)) return true;
@@ -176,7 +174,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     const ind__variant *v = w->variant;
     bool sorts = cg__sorts_rows(w);
     cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
-    if (sorts) p.run = IND__CG_SORT_RUN;
+    if (sorts) p.run = w->target->thresholds.sort_run;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
     if (cg__scans_team(w)) {
