@@ -2921,74 +2921,10 @@ static double ind__norm_order(const ind__attr *a) {
 }
 
 /* ===================================================================================== src/graph/shapes/pointwise.c */
+/* ---- pointwise ops: what holds for all of them */
+
 static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;
-}
-
-static ind_status ind__check_alpha(ind__infer *in, ind_dtype result) {
-    for (uint32_t k = 0; in->op == IND_OP_SUB && k < 2; k++) {
-        if (ind__operand(in, k)->dtype != IND_BOOL) continue;
-        return ind__reject(in, IND_TYPE_MISMATCH,
-                           "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
-                           ind__say_name(in, k));
-    }
-    if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(result)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
-                       in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(result));
-}
-
-static ind_status ind__check_pow(ind__infer *in, ind_dtype result) {
-    if (result == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool to the power of bool has no meaning");
-    const ind__tensor_info *e = ind__operand(in, 1);
-    if (ind_dtype_is_float(result) || !e->weak) return IND_OK;
-    if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
-                       ind__say_name(in, 0));
-}
-
-static ind_status ind__check_gelu(ind__infer *in) {
-    const char *form = in->attr[0].s;
-    if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
-                       form ? form : "");
-}
-
-static bool ind__is_rounded_div(ind_graph_op op, const ind__attr *attr) {
-    return op == IND_OP_FLOOR_DIVIDE || (op == IND_OP_DIV && attr[0].kind != IND__ATTR_NONE);
-}
-
-static ind_status ind__check_div(ind__infer *in, ind_dtype result) {
-    const char *mode = in->attr[0].s;
-    if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
-    if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
-                           mode ? mode : "");
-    }
-    if (result != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
-}
-
-static ind_status ind__check_round(ind__infer *in, ind_dtype result) {
-    if (in->attr[0].i == 0 || ind_dtype_is_float(result)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
-}
-
-static ind_status ind__check_clamp(ind__infer *in) {
-    if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
-}
-
-static ind_status ind__check_celu(ind__infer *in) {
-    if (in->attr[0].f != 0) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
-}
-
-static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype result) {
-    const ind__attr *low = &in->attr[0], *high = &in->attr[1];
-    if (result != IND_U8 || ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
-        return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
 }
 
 /* What the op table's flags allow the operands to promote to. */
@@ -3014,60 +2950,25 @@ static ind_status ind__check_composite(ind__infer *in) {
     return IND_OK;
 }
 
-static ind_status ind__check_philox(ind__infer *in, ind_dtype result) {
-    int64_t first = in->attr[0].i, width = in->attr[1].i;
-    if (result != IND_I64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
-                           ind_dtype_name(result));
-    if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE,
-                       "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
-                       (long long)first, (long long)width);
-}
+/* What one op asks of its operands, beyond that they broadcast and promote to this type. */
+typedef ind_status (*ind__check)(ind__infer *in, ind_dtype promoted);
 
-/* What single pointwise ops ask beyond broadcasting and promotion. */
-static ind_status ind__check_pointwise(ind__infer *in, ind_dtype result) {
-    if (ind__check_promoted(in, result)) return in->status;
-    switch (in->op) {
-    case IND_OP_ADD:
-    case IND_OP_SUB:
-    case IND_OP_ADDCMUL: return ind__check_alpha(in, result);
-    case IND_OP_POW: return ind__check_pow(in, result);
-    case IND_OP_GELU: return ind__check_gelu(in);
-    case IND_OP_DIV: return ind__check_div(in, result);
-    case IND_OP_ROUND: return ind__check_round(in, result);
-    case IND_OP_CLAMP: return ind__check_clamp(in);
-    case IND_OP_CELU: return ind__check_celu(in);
-    case IND_OP_PHILOX: return ind__check_philox(in, result);
-    case IND_OP_POLYGAMMA:
-        if (in->attr[0].i >= 0) return IND_OK;
-        return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
-    case IND_OP_LERP:
-        return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
-    case IND_OP_HARDTANH: return ind__check_hardtanh(in, result);
-    case IND_OP_WHERE:
-        if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
-        return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
-    default: return IND_OK;
-    }
-}
-
-static ind_status ind__rule_pointwise(ind__infer *in) {
+/* The result of a pointwise op whose operands before `first` have no say in its type. */
+static ind_status ind__infer_pointwise(ind__infer *in, uint32_t first, ind__check check) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {
         if (ind__has_operand(in, k) && ind__broadcast(in, &s, k, 0)) return in->status;
     }
-    uint32_t first = in->op == IND_OP_WHERE;
     ind_dtype dtype = ind__result_type(in->g, in->operand + first, in->num_operands - first);
-    if (in->op == IND_OP_SQUARE && dtype == IND_BOOL) dtype = IND_I64; /* pow(self, 2), and 2 is a number */
-    if (ind__check_pointwise(in, dtype)) return in->status;
-    bool as_float = ind__op_has(in->op, 'F') && !ind__is_rounded_div(in->op, in->attr);
-    if (as_float && !ind_dtype_is_float(dtype)) dtype = IND_F32;
+    if (ind__check_promoted(in, dtype) || (check && check(in, dtype))) return in->status;
+    if (ind__op_has(in->op, 'F') && !ind_dtype_is_float(dtype)) dtype = IND_F32;
     if (ind__op_has(in->op, 'B')) dtype = IND_BOOL;
-    if (in->op == IND_OP_CAST) dtype = (ind_dtype)in->attr[0].i;
     ind__set_result(in, 0, dtype, s.size, s.rank);
     return IND_OK;
+}
+
+static ind_status ind__rule_pointwise(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, NULL);
 }
 
 /* ========================================================================================= src/graph/shapes/infer.c */
@@ -5277,6 +5178,8 @@ static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
 }
 
 /* ================================================================================== src/graph/lowerings/pointwise.c */
+/* ---- pointwise loops */
+
 static ind_value graph__lower_run_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
     return l->element(o, index, rank, l);
@@ -5551,6 +5454,8 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 }
 
 /* ====================================================================================== src/graph/lowerings/scans.c */
+/* ---- scans and searches of several families */
+
 /* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
    positions. Over one element or none it is the element itself, at 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
@@ -6800,6 +6705,21 @@ static ind_status graph__lower_source(graph__lower_ctx *l, ind__box **results) {
 /* ====================================================================================== src/graph/ops/data/random.c */
 /* ---- random numbers: shape rules */
 
+static ind_status ind__check_philox(ind__infer *in, ind_dtype promoted) {
+    int64_t first = in->attr[0].i, width = in->attr[1].i;
+    if (promoted != IND_I64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+                           ind_dtype_name(promoted));
+    if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE,
+                       "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
+                       (long long)first, (long long)width);
+}
+
+static ind_status ind__rule_philox(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_philox);
+}
+
 static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
     const ind__tensor_info *seed = ind__operand(in, k);
     if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
@@ -7070,11 +6990,17 @@ static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **resul
     X(RANDPERM, ind__rule_randperm, graph__lower_randperm, NULL, NONE, NONE)                                           \
     X(BERNOULLI, ind__rule_random_like, graph__lower_pointwise, graph__lower_bernoulli, NONE, NONE)                    \
     X(NATIVE_DROPOUT, ind__rule_random_like, graph__lower_native_dropout, NULL, NONE, NONE)                            \
-    X(PHILOX, ind__rule_pointwise, graph__lower_pointwise, graph__lower_philox, NONE, NONE)                            \
+    X(PHILOX, ind__rule_philox, graph__lower_pointwise, graph__lower_philox, NONE, NONE)                               \
     X(MULTINOMIAL, ind__rule_multinomial, graph__lower_multinomial, NULL, NONE, NONE)
 
 /* ====================================================================================== src/graph/ops/data/copies.c */
 /* ---- copies and casts: shape rules */
+
+static ind_status ind__rule_cast(ind__infer *in) {
+    if (ind__rule_pointwise(in)) return in->status;
+    in->result[0].dtype = (ind_dtype)in->attr[0].i;
+    return IND_OK;
+}
 
 /* fill and copy: a value or src that expands to self's shape, converted to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
@@ -7139,7 +7065,7 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_COPIES(X)                                                                                         \
-    X(CAST, ind__rule_pointwise, graph__lower_pointwise, graph__lower_cast_op, NONE, NONE)                             \
+    X(CAST, ind__rule_cast, graph__lower_pointwise, graph__lower_cast_op, NONE, NONE)                                  \
     X(FILL, ind__rule_fill, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                                     \
     X(COPY, ind__rule_fill, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                                     \
     X(CLONE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                               \
@@ -7149,6 +7075,95 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
 #define IND__EXPANDED_COPIES(X) X(TYPE_AS, ind__expand_type_as)
 
 /* =========================================================================== src/graph/ops/elementwise/arithmetic.c */
+/* ---- arithmetic, rounding, extremes of two: shape rules */
+
+static ind_status ind__check_alpha(ind__infer *in, ind_dtype promoted) {
+    for (uint32_t k = 0; in->op == IND_OP_SUB && k < 2; k++) {
+        if (ind__operand(in, k)->dtype != IND_BOOL) continue;
+        return ind__reject(in, IND_TYPE_MISMATCH,
+                           "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
+                           ind__say_name(in, k));
+    }
+    if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(promoted)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+                       in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(promoted));
+}
+
+static ind_status ind__rule_alpha(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_alpha);
+}
+
+static ind_status ind__check_pow(ind__infer *in, ind_dtype promoted) {
+    if (promoted == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool to the power of bool has no meaning");
+    const ind__tensor_info *e = ind__operand(in, 1);
+    if (ind_dtype_is_float(promoted) || !e->weak) return IND_OK;
+    if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
+                       ind__say_name(in, 0));
+}
+
+static ind_status ind__rule_pow(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_pow);
+}
+
+static bool ind__is_rounded_div(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_FLOOR_DIVIDE || (op == IND_OP_DIV && attr[0].kind != IND__ATTR_NONE);
+}
+
+static ind_status ind__check_div(ind__infer *in, ind_dtype promoted) {
+    const char *mode = in->attr[0].s;
+    if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
+    if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
+                           mode ? mode : "");
+    }
+    if (promoted != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+}
+
+static ind_status ind__rule_div(ind__infer *in) {
+    if (ind__infer_pointwise(in, 0, ind__check_div)) return in->status;
+    if (ind__is_rounded_div(in->op, in->attr))
+        in->result[0].dtype = ind__result_type(in->g, in->operand, in->num_operands);
+    return IND_OK;
+}
+
+static ind_status ind__check_round(ind__infer *in, ind_dtype promoted) {
+    if (in->attr[0].i == 0 || ind_dtype_is_float(promoted)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_round(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_round);
+}
+
+static ind_status ind__check_clamp(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+}
+
+static ind_status ind__rule_clamp(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_clamp);
+}
+
+static ind_status ind__check_lerp(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
+}
+
+static ind_status ind__rule_lerp(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_lerp);
+}
+
+/* It is pow(self, 2), and 2 is a number: bool gives i64. */
+static ind_status ind__rule_square(ind__infer *in) {
+    if (ind__rule_pointwise(in)) return in->status;
+    if (in->result[0].dtype == IND_BOOL) in->result[0].dtype = IND_I64;
+    return IND_OK;
+}
+
 /* ---- arithmetic, rounding, extremes of two: builders */
 
 IND__DEFINE_BINARY(add, ADD)
@@ -7424,11 +7439,11 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_ARITHMETIC(X)                                                                                     \
-    X(ADD, ind__rule_pointwise, graph__lower_pointwise, graph__lower_add, ADD, OR)                                     \
-    X(SUB, ind__rule_pointwise, graph__lower_pointwise, graph__lower_add, SUB, NE)                                     \
+    X(ADD, ind__rule_alpha, graph__lower_pointwise, graph__lower_add, ADD, OR)                                         \
+    X(SUB, ind__rule_alpha, graph__lower_pointwise, graph__lower_add, SUB, NE)                                         \
     X(MUL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MUL, AND)                                 \
-    X(DIV, ind__rule_pointwise, graph__lower_pointwise, graph__lower_div, DIV, NONE)                                   \
-    X(POW, ind__rule_pointwise, graph__lower_pointwise, graph__lower_pow, POW, NONE)                                   \
+    X(DIV, ind__rule_div, graph__lower_pointwise, graph__lower_div, DIV, NONE)                                         \
+    X(POW, ind__rule_pow, graph__lower_pointwise, graph__lower_pow, POW, NONE)                                         \
     X(MAXIMUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MAXIMUM, OR)                          \
     X(MINIMUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MINIMUM, AND)                         \
     X(NEG, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, NEG, NONE)                                 \
@@ -7436,10 +7451,10 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(FLOOR, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, FLOOR, NONE)                          \
     X(CEIL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, CEIL, NONE)                            \
     X(TRUNC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, TRUNC, NONE)                          \
-    X(ROUND, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, RINT, NONE)                           \
+    X(ROUND, ind__rule_round, graph__lower_pointwise, graph__lower_to_whole, RINT, NONE)                               \
     X(ABS, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, ABS, NONE)                                 \
     X(SIGN, ind__rule_pointwise, graph__lower_pointwise, graph__lower_sign, NONE, NONE)                                \
-    X(SQUARE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_square, NONE, NONE)                            \
+    X(SQUARE, ind__rule_square, graph__lower_pointwise, graph__lower_square, NONE, NONE)                               \
     X(GCD, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, GCD, NONE)                                \
     X(LCM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_lcm, NONE, NONE)                                  \
     X(FLOOR_DIVIDE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_div, NONE, NONE)                         \
@@ -7448,9 +7463,9 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(HYPOT, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, HYPOT, NONE)                            \
     X(COPYSIGN, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, COPYSIGN, NONE)                      \
     X(NEXTAFTER, ind__rule_pointwise, graph__lower_pointwise, graph__lower_nextafter, NEXTAFTER, NONE)                 \
-    X(CLAMP, ind__rule_pointwise, graph__lower_pointwise, graph__lower_clamp, NONE, NONE)                              \
-    X(LERP, ind__rule_pointwise, graph__lower_pointwise, graph__lower_lerp, NONE, NONE)                                \
-    X(ADDCMUL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)                          \
+    X(CLAMP, ind__rule_clamp, graph__lower_pointwise, graph__lower_clamp, NONE, NONE)                                  \
+    X(LERP, ind__rule_lerp, graph__lower_pointwise, graph__lower_lerp, NONE, NONE)                                     \
+    X(ADDCMUL, ind__rule_alpha, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)                              \
     X(ADDCDIV, ind__rule_pointwise, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)
 
 /* Op, what it expands to. */
@@ -7584,6 +7599,18 @@ static ind_value graph__lower_logaddexp(ind_ops *o, const ind_expr *index, int r
 #define IND__EXPANDED_MATH(X) X(LOGADDEXP2, ind__expand_logaddexp2)
 
 /* ============================================================================== src/graph/ops/elementwise/special.c */
+/* ---- special functions: shape rules */
+
+static ind_status ind__check_polygamma(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (in->attr[0].i >= 0) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
+}
+
+static ind_status ind__rule_polygamma(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_polygamma);
+}
+
 /* ---- special functions: builders */
 
 IND__DEFINE_UNARY(erf, ERF)
@@ -7670,7 +7697,7 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
     X(SPECIAL_BESSEL_J1, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, J1, NONE)                    \
     X(SPECIAL_BESSEL_Y0, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, Y0, NONE)                    \
     X(SPECIAL_BESSEL_Y1, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, Y1, NONE)                    \
-    X(POLYGAMMA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_polygamma, ZETA, NONE)                      \
+    X(POLYGAMMA, ind__rule_polygamma, graph__lower_pointwise, graph__lower_polygamma, ZETA, NONE)                      \
     X(SPECIAL_ZETA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, ZETA, NONE)                      \
     X(IGAMMA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMA, NONE)                          \
     X(IGAMMAC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMAC, NONE)
@@ -7683,6 +7710,17 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
 
 /* ================================================================================ src/graph/ops/elementwise/logic.c */
 /* ---- comparisons, logic, bits, choices: shape rules */
+
+static ind_status ind__check_where(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
+                       ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_where(ind__infer *in) {
+    return ind__infer_pointwise(in, 1, ind__check_where);
+}
 
 /* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
@@ -7839,7 +7877,7 @@ static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int 
     X(LE, ind__rule_pointwise, graph__lower_compare, graph__lower_binary, LE, LE)                                      \
     X(GT, ind__rule_pointwise, graph__lower_compare, graph__lower_binary, GT, GT)                                      \
     X(GE, ind__rule_pointwise, graph__lower_compare, graph__lower_binary, GE, GE)                                      \
-    X(WHERE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_where, NONE, NONE)                              \
+    X(WHERE, ind__rule_where, graph__lower_pointwise, graph__lower_where, NONE, NONE)                                  \
     X(SIGNBIT, ind__rule_pointwise, graph__lower_compare, graph__lower_predicate, NONE, NONE)                          \
     X(ISNAN, ind__rule_pointwise, graph__lower_compare, graph__lower_predicate, NONE, NONE)                            \
     X(ISINF, ind__rule_pointwise, graph__lower_compare, graph__lower_predicate, NONE, NONE)                            \
@@ -7865,6 +7903,42 @@ static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int 
     X(ISNEGINF, ind__expand_isinf_signed)
 
 /* ========================================================================== src/graph/ops/elementwise/activations.c */
+/* ---- activations: shape rules */
+
+static ind_status ind__check_gelu(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    const char *form = in->attr[0].s;
+    if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+                       form ? form : "");
+}
+
+static ind_status ind__rule_gelu(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_gelu);
+}
+
+static ind_status ind__check_celu(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (in->attr[0].f != 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+}
+
+static ind_status ind__rule_celu(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_celu);
+}
+
+static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype promoted) {
+    const ind__attr *low = &in->attr[0], *high = &in->attr[1];
+    if (promoted != IND_U8 ||
+        ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
+        return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+}
+
+static ind_status ind__rule_hardtanh(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_hardtanh);
+}
+
 /* ---- activations: builders */
 
 IND__DEFINE_UNARY(relu, RELU)
@@ -8060,16 +8134,16 @@ static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_ACTIVATIONS(X)                                                                                    \
     X(RELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_relu, NONE, NONE)                                \
-    X(GELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_gelu, NONE, NONE)                                \
+    X(GELU, ind__rule_gelu, graph__lower_pointwise, graph__lower_gelu, NONE, NONE)                                     \
     X(SILU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_silu, NONE, NONE)                                \
     X(THRESHOLD, ind__rule_pointwise, graph__lower_pointwise, graph__lower_threshold, NONE, NONE)                      \
-    X(HARDTANH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardtanh, NONE, NONE)                        \
+    X(HARDTANH, ind__rule_hardtanh, graph__lower_pointwise, graph__lower_hardtanh, NONE, NONE)                         \
     X(RELU6, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardtanh, NONE, NONE)                           \
     X(HARDSIGMOID, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardsigmoid, NONE, NONE)                  \
     X(HARDSWISH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardsigmoid, NONE, NONE)                    \
     X(LEAKY_RELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_leaky_relu, NONE, NONE)                    \
     X(ELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                  \
-    X(CELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                 \
+    X(CELU, ind__rule_celu, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                      \
     X(SELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                 \
     X(SOFTPLUS, ind__rule_pointwise, graph__lower_pointwise, graph__lower_softplus, NONE, NONE)                        \
     X(MISH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_softplus, NONE, NONE)                            \

@@ -1,3 +1,5 @@
+/* ---- pointwise loops */
+
 static ind_value graph__lower_run_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
     return l->element(o, index, rank, l);

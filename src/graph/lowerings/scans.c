@@ -1,3 +1,5 @@
+/* ---- scans and searches of several families */
+
 /* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
    positions. Over one element or none it is the element itself, at 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,

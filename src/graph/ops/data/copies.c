@@ -1,5 +1,11 @@
 /* ---- copies and casts: shape rules */
 
+static ind_status ind__rule_cast(ind__infer *in) {
+    if (ind__rule_pointwise(in)) return in->status;
+    in->result[0].dtype = (ind_dtype)in->attr[0].i;
+    return IND_OK;
+}
+
 /* fill and copy: a value or src that expands to self's shape, converted to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -63,7 +69,7 @@ static ind_status graph__lower_alias(graph__lower_ctx *l, ind__box **results) {
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_COPIES(X)                                                                                         \
-    X(CAST, ind__rule_pointwise, graph__lower_pointwise, graph__lower_cast_op, NONE, NONE)                             \
+    X(CAST, ind__rule_cast, graph__lower_pointwise, graph__lower_cast_op, NONE, NONE)                                  \
     X(FILL, ind__rule_fill, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                                     \
     X(COPY, ind__rule_fill, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                                     \
     X(CLONE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_copy, NONE, NONE)                               \

@@ -1,5 +1,20 @@
 /* ---- random numbers: shape rules */
 
+static ind_status ind__check_philox(ind__infer *in, ind_dtype promoted) {
+    int64_t first = in->attr[0].i, width = in->attr[1].i;
+    if (promoted != IND_I64)
+        return ind__reject(in, IND_TYPE_MISMATCH, "key, stream and position are %s; they must be i64",
+                           ind_dtype_name(promoted));
+    if (width > 0 && width < 64 && first >= 0 && first < 128 && first % 64 + width <= 64) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE,
+                       "first is %lld and width %lld; at most 63 bits of one half of the 128 are allowed",
+                       (long long)first, (long long)width);
+}
+
+static ind_status ind__rule_philox(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_philox);
+}
+
 static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
     const ind__tensor_info *seed = ind__operand(in, k);
     if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
@@ -270,5 +285,5 @@ static ind_status graph__lower_multinomial(graph__lower_ctx *l, ind__box **resul
     X(RANDPERM, ind__rule_randperm, graph__lower_randperm, NULL, NONE, NONE)                                           \
     X(BERNOULLI, ind__rule_random_like, graph__lower_pointwise, graph__lower_bernoulli, NONE, NONE)                    \
     X(NATIVE_DROPOUT, ind__rule_random_like, graph__lower_native_dropout, NULL, NONE, NONE)                            \
-    X(PHILOX, ind__rule_pointwise, graph__lower_pointwise, graph__lower_philox, NONE, NONE)                            \
+    X(PHILOX, ind__rule_philox, graph__lower_pointwise, graph__lower_philox, NONE, NONE)                               \
     X(MULTINOMIAL, ind__rule_multinomial, graph__lower_multinomial, NULL, NONE, NONE)

@@ -1,3 +1,39 @@
+/* ---- activations: shape rules */
+
+static ind_status ind__check_gelu(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    const char *form = in->attr[0].s;
+    if (form && (!strcmp(form, "none") || !strcmp(form, "tanh"))) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "approximate is \"%.40s\"; allowed: \"none\", \"tanh\"",
+                       form ? form : "");
+}
+
+static ind_status ind__rule_gelu(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_gelu);
+}
+
+static ind_status ind__check_celu(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (in->attr[0].f != 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "alpha is 0; it is divided by");
+}
+
+static ind_status ind__rule_celu(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_celu);
+}
+
+static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype promoted) {
+    const ind__attr *low = &in->attr[0], *high = &in->attr[1];
+    if (promoted != IND_U8 ||
+        ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
+        return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+}
+
+static ind_status ind__rule_hardtanh(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_hardtanh);
+}
+
 /* ---- activations: builders */
 
 IND__DEFINE_UNARY(relu, RELU)
@@ -193,16 +229,16 @@ static ind_value graph__lower_log_sigmoid(ind_ops *o, const ind_expr *index, int
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_ACTIVATIONS(X)                                                                                    \
     X(RELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_relu, NONE, NONE)                                \
-    X(GELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_gelu, NONE, NONE)                                \
+    X(GELU, ind__rule_gelu, graph__lower_pointwise, graph__lower_gelu, NONE, NONE)                                     \
     X(SILU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_silu, NONE, NONE)                                \
     X(THRESHOLD, ind__rule_pointwise, graph__lower_pointwise, graph__lower_threshold, NONE, NONE)                      \
-    X(HARDTANH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardtanh, NONE, NONE)                        \
+    X(HARDTANH, ind__rule_hardtanh, graph__lower_pointwise, graph__lower_hardtanh, NONE, NONE)                         \
     X(RELU6, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardtanh, NONE, NONE)                           \
     X(HARDSIGMOID, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardsigmoid, NONE, NONE)                  \
     X(HARDSWISH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_hardsigmoid, NONE, NONE)                    \
     X(LEAKY_RELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_leaky_relu, NONE, NONE)                    \
     X(ELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                  \
-    X(CELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                 \
+    X(CELU, ind__rule_celu, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                      \
     X(SELU, ind__rule_pointwise, graph__lower_pointwise, graph__lower_elu, NONE, NONE)                                 \
     X(SOFTPLUS, ind__rule_pointwise, graph__lower_pointwise, graph__lower_softplus, NONE, NONE)                        \
     X(MISH, ind__rule_pointwise, graph__lower_pointwise, graph__lower_softplus, NONE, NONE)                            \

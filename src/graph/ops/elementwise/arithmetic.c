@@ -1,3 +1,92 @@
+/* ---- arithmetic, rounding, extremes of two: shape rules */
+
+static ind_status ind__check_alpha(ind__infer *in, ind_dtype promoted) {
+    for (uint32_t k = 0; in->op == IND_OP_SUB && k < 2; k++) {
+        if (ind__operand(in, k)->dtype != IND_BOOL) continue;
+        return ind__reject(in, IND_TYPE_MISMATCH,
+                           "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
+                           ind__say_name(in, k));
+    }
+    if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(promoted)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
+                       in->op == IND_OP_ADDCMUL ? "value" : "alpha", ind_dtype_name(promoted));
+}
+
+static ind_status ind__rule_alpha(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_alpha);
+}
+
+static ind_status ind__check_pow(ind__infer *in, ind_dtype promoted) {
+    if (promoted == IND_BOOL) return ind__reject(in, IND_TYPE_MISMATCH, "bool to the power of bool has no meaning");
+    const ind__tensor_info *e = ind__operand(in, 1);
+    if (ind_dtype_is_float(promoted) || !e->weak) return IND_OK;
+    if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
+                       ind__say_name(in, 0));
+}
+
+static ind_status ind__rule_pow(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_pow);
+}
+
+static bool ind__is_rounded_div(ind_graph_op op, const ind__attr *attr) {
+    return op == IND_OP_FLOOR_DIVIDE || (op == IND_OP_DIV && attr[0].kind != IND__ATTR_NONE);
+}
+
+static ind_status ind__check_div(ind__infer *in, ind_dtype promoted) {
+    const char *mode = in->attr[0].s;
+    if (!ind__is_rounded_div(in->op, in->attr)) return IND_OK;
+    if (!mode || (strcmp(mode, "floor") && strcmp(mode, "trunc"))) {
+        return ind__reject(in, IND_INVALID_ARGUMENT, "rounding_mode is \"%.40s\"; allowed: none, \"floor\", \"trunc\"",
+                           mode ? mode : "");
+    }
+    if (promoted != IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+}
+
+static ind_status ind__rule_div(ind__infer *in) {
+    if (ind__infer_pointwise(in, 0, ind__check_div)) return in->status;
+    if (ind__is_rounded_div(in->op, in->attr))
+        in->result[0].dtype = ind__result_type(in->g, in->operand, in->num_operands);
+    return IND_OK;
+}
+
+static ind_status ind__check_round(ind__infer *in, ind_dtype promoted) {
+    if (in->attr[0].i == 0 || ind_dtype_is_float(promoted)) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
+                       ind__say_name(in, 0), ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_round(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_round);
+}
+
+static ind_status ind__check_clamp(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (ind__has_operand(in, 1) || ind__has_operand(in, 2)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "neither min nor max is given; at least one is needed");
+}
+
+static ind_status ind__rule_clamp(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_clamp);
+}
+
+static ind_status ind__check_lerp(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    return ind__need_float(in, 0) || ind__operand(in, 1)->weak ? in->status : ind__need_same_dtype(in, 0, 1);
+}
+
+static ind_status ind__rule_lerp(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_lerp);
+}
+
+/* It is pow(self, 2), and 2 is a number: bool gives i64. */
+static ind_status ind__rule_square(ind__infer *in) {
+    if (ind__rule_pointwise(in)) return in->status;
+    if (in->result[0].dtype == IND_BOOL) in->result[0].dtype = IND_I64;
+    return IND_OK;
+}
+
 /* ---- arithmetic, rounding, extremes of two: builders */
 
 IND__DEFINE_BINARY(add, ADD)
@@ -273,11 +362,11 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_ARITHMETIC(X)                                                                                     \
-    X(ADD, ind__rule_pointwise, graph__lower_pointwise, graph__lower_add, ADD, OR)                                     \
-    X(SUB, ind__rule_pointwise, graph__lower_pointwise, graph__lower_add, SUB, NE)                                     \
+    X(ADD, ind__rule_alpha, graph__lower_pointwise, graph__lower_add, ADD, OR)                                         \
+    X(SUB, ind__rule_alpha, graph__lower_pointwise, graph__lower_add, SUB, NE)                                         \
     X(MUL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MUL, AND)                                 \
-    X(DIV, ind__rule_pointwise, graph__lower_pointwise, graph__lower_div, DIV, NONE)                                   \
-    X(POW, ind__rule_pointwise, graph__lower_pointwise, graph__lower_pow, POW, NONE)                                   \
+    X(DIV, ind__rule_div, graph__lower_pointwise, graph__lower_div, DIV, NONE)                                         \
+    X(POW, ind__rule_pow, graph__lower_pointwise, graph__lower_pow, POW, NONE)                                         \
     X(MAXIMUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MAXIMUM, OR)                          \
     X(MINIMUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MINIMUM, AND)                         \
     X(NEG, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, NEG, NONE)                                 \
@@ -285,10 +374,10 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(FLOOR, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, FLOOR, NONE)                          \
     X(CEIL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, CEIL, NONE)                            \
     X(TRUNC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, TRUNC, NONE)                          \
-    X(ROUND, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, RINT, NONE)                           \
+    X(ROUND, ind__rule_round, graph__lower_pointwise, graph__lower_to_whole, RINT, NONE)                               \
     X(ABS, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, ABS, NONE)                                 \
     X(SIGN, ind__rule_pointwise, graph__lower_pointwise, graph__lower_sign, NONE, NONE)                                \
-    X(SQUARE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_square, NONE, NONE)                            \
+    X(SQUARE, ind__rule_square, graph__lower_pointwise, graph__lower_square, NONE, NONE)                               \
     X(GCD, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, GCD, NONE)                                \
     X(LCM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_lcm, NONE, NONE)                                  \
     X(FLOOR_DIVIDE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_div, NONE, NONE)                         \
@@ -297,9 +386,9 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(HYPOT, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, HYPOT, NONE)                            \
     X(COPYSIGN, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, COPYSIGN, NONE)                      \
     X(NEXTAFTER, ind__rule_pointwise, graph__lower_pointwise, graph__lower_nextafter, NEXTAFTER, NONE)                 \
-    X(CLAMP, ind__rule_pointwise, graph__lower_pointwise, graph__lower_clamp, NONE, NONE)                              \
-    X(LERP, ind__rule_pointwise, graph__lower_pointwise, graph__lower_lerp, NONE, NONE)                                \
-    X(ADDCMUL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)                          \
+    X(CLAMP, ind__rule_clamp, graph__lower_pointwise, graph__lower_clamp, NONE, NONE)                                  \
+    X(LERP, ind__rule_lerp, graph__lower_pointwise, graph__lower_lerp, NONE, NONE)                                     \
+    X(ADDCMUL, ind__rule_alpha, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)                              \
     X(ADDCDIV, ind__rule_pointwise, graph__lower_pointwise, graph__lower_addcmul, NONE, NONE)
 
 /* Op, what it expands to. */

@@ -1,5 +1,16 @@
 /* ---- comparisons, logic, bits, choices: shape rules */
 
+static ind_status ind__check_where(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
+    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
+                       ind__say_type(in, 0));
+}
+
+static ind_status ind__rule_where(ind__infer *in) {
+    return ind__infer_pointwise(in, 1, ind__check_where);
+}
+
 /* A value that goes into a tensor of self's type: a number or a 0-d tensor, of no higher class than self. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
@@ -155,7 +166,7 @@ static ind_value graph__lower_nan_to_num(ind_ops *o, const ind_expr *index, int 
     X(LE, ind__rule_pointwise, graph__lower_compare, graph__lower_binary, LE, LE)                                      \
     X(GT, ind__rule_pointwise, graph__lower_compare, graph__lower_binary, GT, GT)                                      \
     X(GE, ind__rule_pointwise, graph__lower_compare, graph__lower_binary, GE, GE)                                      \
-    X(WHERE, ind__rule_pointwise, graph__lower_pointwise, graph__lower_where, NONE, NONE)                              \
+    X(WHERE, ind__rule_where, graph__lower_pointwise, graph__lower_where, NONE, NONE)                                  \
     X(SIGNBIT, ind__rule_pointwise, graph__lower_compare, graph__lower_predicate, NONE, NONE)                          \
     X(ISNAN, ind__rule_pointwise, graph__lower_compare, graph__lower_predicate, NONE, NONE)                            \
     X(ISINF, ind__rule_pointwise, graph__lower_compare, graph__lower_predicate, NONE, NONE)                            \

@@ -1,3 +1,15 @@
+/* ---- special functions: shape rules */
+
+static ind_status ind__check_polygamma(ind__infer *in, ind_dtype promoted) {
+    (void)promoted;
+    if (in->attr[0].i >= 0) return IND_OK;
+    return ind__reject(in, IND_OUT_OF_RANGE, "n is %lld; it must not be negative", (long long)in->attr[0].i);
+}
+
+static ind_status ind__rule_polygamma(ind__infer *in) {
+    return ind__infer_pointwise(in, 0, ind__check_polygamma);
+}
+
 /* ---- special functions: builders */
 
 IND__DEFINE_UNARY(erf, ERF)
@@ -84,7 +96,7 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
     X(SPECIAL_BESSEL_J1, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, J1, NONE)                    \
     X(SPECIAL_BESSEL_Y0, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, Y0, NONE)                    \
     X(SPECIAL_BESSEL_Y1, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, Y1, NONE)                    \
-    X(POLYGAMMA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_polygamma, ZETA, NONE)                      \
+    X(POLYGAMMA, ind__rule_polygamma, graph__lower_pointwise, graph__lower_polygamma, ZETA, NONE)                      \
     X(SPECIAL_ZETA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, ZETA, NONE)                      \
     X(IGAMMA, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMA, NONE)                          \
     X(IGAMMAC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, IGAMMAC, NONE)
