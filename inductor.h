@@ -6443,12 +6443,13 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
 
-/* ===================================================================================== src/graph/ops/data/sources.c */
-/* ---------------------------------------------------------------------------------------------- >>families */
+/* =========================================================================================== src/headers/inductor.h */
+/* --------------------------------------------------------------------------------------------- >>families */
 
 /* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
    (>>ops has their names and operands). */
 
+/* ===================================================================================== src/graph/ops/data/sources.c */
 /* ---- sources: shape rules */
 
 static ind_status ind__rule_source(ind__infer *in) {

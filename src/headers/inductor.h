@@ -122,6 +122,11 @@ extern "C" {
 //@ graph/lowerings/scans.c
 //@ graph/lowerings/scatters.c
 //@ graph/lowerings/deterministic.c
+/* --------------------------------------------------------------------------------------------- >>families */
+
+/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
+   (>>ops has their names and operands). */
+
 //@ graph/ops/data/sources.c
 //@ graph/ops/data/random.c
 //@ graph/ops/data/copies.c

@@ -1,8 +1,3 @@
-/* ---------------------------------------------------------------------------------------------- >>families */
-
-/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
-   (>>ops has their names and operands). */
-
 /* ---- sources: shape rules */
 
 static ind_status ind__rule_source(ind__infer *in) {
