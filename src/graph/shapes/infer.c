@@ -145,12 +145,7 @@ static ind_status ind__check_arguments_of(ind__infer *in) {
 
 static ind_status ind__infer_results(ind__infer *in) {
     if (ind__check_arguments_of(in)) return in->status;
-    if (in->op == IND_OP_INPUT || in->op == IND_OP_CONST) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
-    }
-    ind__rule rule = ind__rules[in->op];
-    if (!rule) rule = ind__rule_pointwise;
-    if (rule(in)) return in->status;
+    if (ind__implementation_of(in->op)->rule(in)) return in->status;
     for (uint32_t r = 0; r < in->num_results; r++) {
         if (ind__check_result(in, &in->result[r])) return in->status;
     }
