@@ -31,7 +31,7 @@ def test_pieces(device, monkeypatch, order):
     library = emulated(device, monkeypatch, SMS=80, CLUSTERS=1, ORDER=order)
     module = library.compile(GRAPH, "pieces")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert "shared memory of 8 blocks" in plan, plan
+    assert "shared memory of a cluster of 8 blocks" in plan, plan
     assert {10, 8, 5, 4} <= {int(n) for n in re.findall("(\\d+) whole pieces", plan)}, plan
     random = np.random.default_rng(1)
     x, w, y, z, v = (2 + 3 * random.standard_normal(s).astype(np.float32)

@@ -608,7 +608,7 @@ static void test_text(void) {
     CHECK(strstr(loops, "call lib.top(y, x) -> a, b workspace buf"), "%s", loops);
     const char *cuda = m ? ind_module_text(m, IND_STAGE_CUDA) : "", *plan = m ? ind_module_text(m, IND_STAGE_PLAN) : "";
     CHECK(cuda && strstr(cuda, "ind_user_0(") && strstr(cuda, "#line 1 \"clip\"\nconst char *s = \"\\\"; // \n return x < hi"), "%s", cuda);
-    CHECK(plan && strstr(plan, "opaque call of lib.top"), "%s", plan);
+    CHECK(plan && strstr(plan, "extern call of lib.top"), "%s", plan);
     ind_kernel_info info;
     int externs = 0;
     for (int i = 0; m && i < ind_module_num_kernels(m); i++) {

@@ -314,8 +314,8 @@ function showDetail() {
     say('why', v.strategy + ': ' + v.why);
     say('launch', v.grid.join(' \u00d7 ') + ' = ' + v.grid.map(value).join(' \u00d7 ') + ' blocks of ' +
       v.threads + ' threads, ' + v.shared_bytes + ' bytes of dynamic shared memory' +
-      (v.guard ? ', only if ' + v.guard : '') +
-      (v.guard_aligned ? ', only if pointers are multiples of 16' : ''));
+      (v.guard ? ', requires ' + v.guard : '') +
+      (v.guard_aligned ? ', requires 16-byte aligned pointers' : ''));
   }
   formula('reads', k.bytes_read, bytes, k.reads.map(b => held(b, tensorIn.get(b))));
   formula('writes', k.bytes_written, bytes, k.writes.map(b => held(b, tensorIn.get(b))));
