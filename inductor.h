@@ -3004,7 +3004,7 @@ static ind_status ind__check_operands(ind__infer *in) {
         const ind__tensor_info *x = &in->g->tensor[id];
         if (in->op == IND_OP_EXTERN && !ind__is_opaque_type(x->size, x->rank)) {
             return ind__reject(in, IND_NOT_SUPPORTED,
-                               "%s is %s: an opaque call is given numbers, and where to find a size that comes from "
+                               "%s is %s: an extern call takes numbers, and where to find a size that comes from "
                                "data; only dimension 0 can be one, and by itself",
                                ind__say_name(in, k), ind__say_type(in, k));
         }
@@ -4935,7 +4935,7 @@ static bool ind__known_number(ind__expansion *e, ind_expr size, const char *what
     char text[100];
     if (ind_expr_is_int(size, n)) return true;
     ind_expr_print(size, text, sizeof text);
-    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, for what is computed hangs on it", what, text);
+    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
     return false;
 }
 
@@ -19029,7 +19029,7 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
         if (ind__holds_length(g, &g->node[i], u->symbol))
             return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                    "fact: %s comes after an op of the user's or in place with %s in its size; it must "
-                                   "stand right behind the %s that makes it",
+                                   "directly follow the %s that makes it",
                                    text, name, op);
     }
     ind_facts *before = ind__graph_enter(g);
@@ -19046,7 +19046,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
         return ind__graph_fail(g, IND_NOT_SUPPORTED,
                                "guard: %s is about a size that comes from data, which no launch can check; a fact "
-                               "behind the op that makes it is checked where it is counted",
+                               "after the op that makes it is checked where it is counted",
                                text);
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return ind__add_length_fact(g, e, text);
     ind_expr now = ind__under_facts(g, e);
@@ -24503,7 +24503,7 @@ static const char *const graph__page_script[] = {
     "  if (y(peak) - y(top) > 12) say(y(peak) + 4, peak);\n",
     "  for (let k = 0; k < steps; k += Math.ceil(30 / step)) put('text', { x: x(k) + 2, y: h - 6 }).textContent = k;\n",
     "  $('hover').textContent = 'Kernels across, places in the arena up; a box is a buffer: point at it for more. ' +\n",
-    "    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; op by op it would be ' +\n",
+    "    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused it would be ' +\n",
     "    bytes(value(S.op_by_op_bytes)) + '.';\n",
     "}\n",
     "\n",

@@ -1090,7 +1090,7 @@ static void test_print(void) {
             "kernel 0  linear_gelu  matmul [B, 512 | 256]\n"
             "  makes linear, gelu; reads 1024*B + 526336 bytes of x, w, b; writes 2048*B bytes of y; flops 265216*B\n"
             "  linear -> gelu  through buf3  fused: epilogue of the matrix product, saves 4096*B bytes and a launch\n"
-            "arena 0 bytes; peak 0; op by op 2048*B\n";
+            "arena 0 bytes; peak 0; unfused 2048*B\n";
         if (!check(text.data && !strcmp(text.data, expected), t, "text")) printf("%s", text.data);
         check(json.data && strstr(json.data, "\"fused\": true") && strstr(json.data, "\"arena_bytes\": \"0\""), t,
               "json");

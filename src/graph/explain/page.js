@@ -199,7 +199,7 @@ function drawMemory() {
   if (y(peak) - y(top) > 12) say(y(peak) + 4, peak);
   for (let k = 0; k < steps; k += Math.ceil(30 / step)) put('text', { x: x(k) + 2, y: h - 6 }).textContent = k;
   $('hover').textContent = 'Kernels across, places in the arena up; a box is a buffer: point at it for more. ' +
-    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; op by op it would be ' +
+    'Line: live bytes; dashed: their peak, ' + bytes(peak) + '; unfused it would be ' +
     bytes(value(S.op_by_op_bytes)) + '.';
 }
 
