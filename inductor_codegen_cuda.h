@@ -76,7 +76,8 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
+   >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -91,44 +92,57 @@ extern "C" {
 
 /* Thresholds of the code generator: field, value, what it is, source. All were measured on an H200, or follow from its
    data sheet. No other device was measured: the values are the same for all targets. */
-/* clang-format off */
-#define IND_THRESHOLDS(X)                                                                                                                                                                \
-    X(flight_bytes, 32, "bytes that a thread should have in flight", "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short rows") \
-    X(lane_registers, 32, "registers of a lane for its part of a short row", "half of all threads resident; sums, norms, softmax of short rows")                                         \
-    X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")                                                                           \
-    X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")                                                                      \
-    X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                                                                                                 \
-    X(few_elements, 16, "elements of a row in a thread, at least", "layer_norm of 4096 bf16: NVRTC 61 ms with 32 elements, 47 with 16; 99 and 100 % of a copy")                          \
-    X(few_threads, 256, "threads of a block whose threads hold so few elements", "layer_norm of 4096 and 8192 bf16")                                                                     \
-    X(warp_registers, 32, "registers of a lane of an aligned row beside those that hold it", "rows of 256 to 1024")                                                                      \
-    X(warp_blocks, 6, "resident blocks of 128 threads that keep enough loads in flight", "rows of 256 to 1024")                                                                          \
-    X(staged_registers, 20, "registers of a thread that are not for a staged row", "NVRTC 13.0, layer_norm and softmax")                                                                 \
-    X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                                                                                   \
-    X(most_found, 128, "registers of vectors whose elements are found by index arithmetic", "of 255 a thread may have")                                                                  \
-    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors", "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")  \
-    X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled", "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                      \
-    X(shared_row, 8192, "elements of a row that all rows share, from which on it is read misaligned", "up to 256 threads share such rows")                                               \
-    X(unconditional_vectors, 64, "vectors of a row from which on every load is an aligned vector", "edges cost a twentieth of a row there")                                              \
-    X(least_registers, 72, "registers of a thread of misaligned rows, at least", "28 resident warps per SM")                                                                             \
-    X(across_registers, 7, "registers of each misaligned load that is combined from two vectors", "NVRTC 13.0")                                                                          \
-    X(other_registers, 24, "registers of a thread for addresses, states and temporaries", "NVRTC 13.0")                                                                                  \
-    X(memory_ns, 800, "latency of memory, ns", "pointer chase with a busy memory")                                                                                                       \
-    X(looped_bytes, (128 << 10), "bytes of a looped row per block of a cluster, at least", "an SM moves them in 4 us, the time of two first loads and the cluster synchronisation")      \
-    X(run_registers, 96, "registers of a thread for its part of a row and of the columns of a run", "layer_norm backward")                                                               \
-    X(scan_words, 32, "registers of a thread for its part of a scanned row", "cumsum of 1024 to 16,384")                                                                                 \
-    X(gather_steps, 4, "gathered rows that a thread has in flight", "embedding and index_select")                                                                                        \
-    X(scan_flight, 32768, "bytes of the next chunk of a scan in flight per SM", "what an SM moves in a microsecond")                                                                     \
-    X(run, 8, "contiguous elements that make an access along a variable worthwhile", "32-byte sectors of f32")                                                                           \
-    X(trip_ns, 500, "time of a word from one block to another through the L2, ns", "two blocks, one word")                                                                               \
-    X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")                                                                                 \
-    X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                                                                                         \
-    X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                                                                                   \
-    X(split_threads, 512, "threads of a block that shares rows", "sum of 2^28 f32, us: 1, 2, 4 blocks per SM 235.6, 234.0, 235.1; 4 of 256 threads 236.4")                               \
-    X(split_per_sm, 2, "blocks per SM that share rows", "sums of few rows")                                                                                                              \
-    X(split_flight, 128, "bytes that a thread has in flight there", "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                              \
-    X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least", "what an SM moves in a microsecond")                                                                \
+#define IND_THRESHOLDS(X)                                                                                              \
+    X(flight_bytes, 32, "bytes that a thread should have in flight",                                                   \
+      "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short "   \
+      "rows")                                                                                                          \
+    X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
+      "half of all threads resident; sums, norms, softmax of short rows")                                              \
+    X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
+    X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
+    X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
+    X(few_elements, 16, "elements of a row in a thread, at least",                                                     \
+      "layer_norm of 4096 bf16: NVRTC 61 ms with 32 elements, 47 with 16; 99 and 100 % of a copy")                     \
+    X(few_threads, 256, "threads of a block whose threads hold so few elements", "layer_norm of 4096 and 8192 bf16")   \
+    X(warp_registers, 32, "registers of a lane of an aligned row beside those that hold it", "rows of 256 to 1024")    \
+    X(warp_blocks, 6, "resident blocks of 128 threads that keep enough loads in flight", "rows of 256 to 1024")        \
+    X(staged_registers, 20, "registers of a thread that are not for a staged row",                                     \
+      "NVRTC 13.0, layer_norm and softmax")                                                                            \
+    X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                 \
+    X(most_found, 128, "registers of vectors whose elements are found by index arithmetic",                            \
+      "of 255 a thread may have")                                                                                      \
+    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",     \
+      "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")                                             \
+    X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled",                                       \
+      "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                               \
+    X(shared_row, 8192, "elements of a row that all rows share, from which on it is read misaligned",                  \
+      "up to 256 threads share such rows")                                                                             \
+    X(unconditional_vectors, 64, "vectors of a row from which on every load is an aligned vector",                     \
+      "edges cost a twentieth of a row there")                                                                         \
+    X(least_registers, 72, "registers of a thread of misaligned rows, at least", "28 resident warps per SM")           \
+    X(across_registers, 7, "registers of each misaligned load that is combined from two vectors", "NVRTC 13.0")        \
+    X(other_registers, 24, "registers of a thread for addresses, states and temporaries", "NVRTC 13.0")                \
+    X(memory_ns, 800, "latency of memory, ns", "pointer chase with a busy memory")                                     \
+    X(looped_bytes, (128 << 10), "bytes of a looped row per block of a cluster, at least",                             \
+      "an SM moves them in 4 us, the time of two first loads and the cluster synchronisation")                         \
+    X(run_registers, 96, "registers of a thread for its part of a row and of the columns of a run",                    \
+      "layer_norm backward")                                                                                           \
+    X(scan_words, 32, "registers of a thread for its part of a scanned row", "cumsum of 1024 to 16,384")               \
+    X(gather_steps, 4, "gathered rows that a thread has in flight", "embedding and index_select")                      \
+    X(scan_flight, 32768, "bytes of the next chunk of a scan in flight per SM", "what an SM moves in a microsecond")   \
+    X(run, 8, "contiguous elements that make an access along a variable worthwhile", "32-byte sectors of f32")         \
+    X(trip_ns, 500, "time of a word from one block to another through the L2, ns", "two blocks, one word")             \
+    X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")               \
+    X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                       \
+    X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                 \
+    X(split_threads, 512, "threads of a block that shares rows",                                                       \
+      "sum of 2^28 f32, us: 1, 2, 4 blocks per SM 235.6, 234.0, 235.1; 4 of 256 threads 236.4")                        \
+    X(split_per_sm, 2, "blocks per SM that share rows", "sums of few rows")                                            \
+    X(split_flight, 128, "bytes that a thread has in flight there",                                                    \
+      "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                          \
+    X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least",                                   \
+      "what an SM moves in a microsecond")                                                                             \
     X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
-/* clang-format on */
 
 /* 0: the value of the table. */
 typedef struct ind_thresholds {
@@ -187,7 +201,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "rows, and what is reduced of them") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -2247,7 +2261,7 @@ enum {
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "pieces are bits of ind__pieces");
+_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "prelude functions are bits of ind__pieces");
 
 static const struct {
     uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
@@ -5015,7 +5029,7 @@ static void cg__choose_masked(cg__decider *d) {
     v->per_thread = v->vector;
     ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
     cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
-    cg__why(d, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+    cg__why(d, "%s; a warp tests the mask of %d rows at once", v->why, v->rows);
 }
 
 /* ======================================================================================== src/cuda/emit/transpose.c */
@@ -9291,13 +9305,12 @@ static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__vari
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (p->a.computed || p->b.computed)
-        cg__why(d, "%s computed where the %s multiply it; sums of products in %s", computed,
+        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (mma)
-        cg__why(d, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
     else
-        cg__why(d, "operands that the tensor cores do not multiply exactly: sums of products in %s",
-                ind_dtype_name(p->sum));
+        cg__why(d, "tensor cores do not multiply these types exactly; accumulates in %s", ind_dtype_name(p->sum));
 }
 
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
@@ -10061,8 +10074,8 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
     cg__tile_blocks(&d->w, x, y, blocks);
     cg__set_axes(d, blocks);
     v->shared_bytes = ind_int(d->w.context, 0);
-    cg__why(d, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
-            vectors ? ", by vectors" : "");
+    cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
+            vectors ? ", in vectors" : "");
 }
 
 /* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
@@ -10158,13 +10171,13 @@ static void cg__choose_pointwise(cg__decider *d) {
     if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
     cg__grid(d, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
-        cg__why(d, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
-                v->vector);
+        cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
-        cg__why(d, "%d neighbours per thread: %s", v->vector,
-                v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
+        cg__why(d, "%d elements per thread: %s", v->vector,
+                v->guard_aligned ? "vectors, as the pointers are aligned" : "vectors are proven to be aligned");
     else
-        cg__why(d, "one element per thread: no wider access is proven%s", d->assume ? " or likely" : "");
+        cg__why(d, "one element per thread: %s",
+                d->assume ? "the accesses do not vectorise" : "alignment is not assumed");
     cg__choose_masked(d);
 }
 
@@ -10192,7 +10205,7 @@ static void cg__choose_column(cg__decider *d) {
     v->vector = 1;
     v->per_thread = 1;
     cg__grid(d, cg__p_numel(&d->w), v->rows);
-    cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per column", v->rows,
             v->threads / v->rows);
 }
 
@@ -10300,11 +10313,11 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->threads = 128;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
-    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
     if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
-    cg__why(d, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
 }
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
@@ -10391,7 +10404,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     if (d->plan->part || v->blocks_per_sm < 2) return true;
     d->more_ways = d->way < bounded + 1;
     if (d->way >= bounded) v->blocks_per_sm = 1;
-    if (d->way >= bounded) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
+    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
     return d->way < bounded + 1;
 }
 
@@ -10418,10 +10431,9 @@ static bool cg__wish_blocks(cg__decider *d) {
     d->more_ways = d->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
-        cg__why(d, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
-                v->blocks_per_sm);
+        cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(d, "%s, with as many as it takes: 64 a thread are too few", v->why);
+        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
     return few || d->more_ways;
 }
 
@@ -10439,7 +10451,7 @@ static void cg__fit_threads(cg__decider *d) {
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->fitted)) cg__fail(&d->w);
-    cg__why(d, "%s that has as many warps as the row needs", v->why);
+    cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
 /* Does a launch know how long its rows are, and planning not? */
@@ -10536,7 +10548,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     if (v->shifted) {
         v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
-        if (d->way > 0) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
+        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
     if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
@@ -10545,7 +10557,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     d->more_ways = d->way == 0;
     if (d->way > 0) return;
     v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
-    cg__why(d, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
+    cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
 /* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
@@ -10584,7 +10596,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
-        cg__why(d, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
@@ -10927,11 +10939,13 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
-    static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
-    cg__why(d, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
-            (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block",
-            stays ? "those before are worked on" : "others' are worked on", held[v->held],
-            v->once ? " and what all rows use" : "");
+    static const char *const held[] = {"nothing", "values computed from the row", "the row"};
+    char owner[32] = "a block";
+    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
+            (long long)longest, owner,
+            stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
+            held[v->held], v->once ? ", operands that all rows share" : "");
     return true;
 }
 
@@ -11088,6 +11102,11 @@ static int cg__most_walkers(ind__writer *w, int64_t rows) {
     return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
 }
 
+/* Why a row is not kept in registers. */
+static const char *cg__too_long(const ind__writer *w) {
+    return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
+}
+
 /* Where a block walks along each row: threads that have four steps of it or more. */
 static void cg__choose_row_looped(cg__decider *d) {
     ind__variant *v = d->variant;
@@ -11097,14 +11116,12 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->per_thread = v->vector;
     v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
     if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
-    if (rows < d->w.target->num_sms)
-        cg__why(d, "rows too long for registers; so few of them that they do not fill the machine");
-    else
-        cg__why(d, "rows too long for registers (or of unknown length): a block walks along each");
+    cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
+    if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
     v->cluster = cg__looped_cluster(d);
     if (v->cluster < 2) return;
     v->fitted = (ind_expr){0};
-    cg__why(d, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
 }
 
 /* ========================================================================================== src/cuda/decide/split.c */
@@ -11176,7 +11193,7 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     v->rows = 1;
     v->per_thread = v->vector;
     cg__set_splits(d, cg__p_numel(&d->w), least);
-    cg__why(d, "rows too long for registers (or of unknown length): several blocks share each if they are few");
+    cg__why(d, "%s: several blocks share each row if there are few rows", cg__too_long(&d->w));
     return true;
 }
 
@@ -11206,9 +11223,9 @@ static bool cg__choose_column_split(cg__decider *d) {
     v->rows = x * v->vector;
     int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
-    cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
-            v->threads / x, v->vector,
-            cg__shares_results(&d->w) ? "; several blocks share columns if they are few" : "");
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
+            v->rows, v->threads / x, v->vector,
+            cg__shares_results(&d->w) ? "; several blocks share columns if there are few columns" : "");
     return true;
 }
 
@@ -11218,7 +11235,7 @@ static void cg__choose_finish(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->threads = d->plan->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
-    cg__why(d, "the block that began last walks along what others leave");
+    cg__why(d, "the last block to start reduces the results of all blocks");
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
@@ -11253,9 +11270,8 @@ static void cg__choose_row(cg__decider *d) {
     else if (!cg__choose_row_kept(d, longest))
         cg__choose_row_looped(d);
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
-    if (v->shifted) cg__why(d, "%s; its vectors start at the first boundary in it", v->why);
     if (d->w.kernel->run)
-        cg__why(d, "%s; a block joins the columns of %lld of them", v->why, (long long)d->w.kernel->run);
+        cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
         cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
     if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
@@ -11399,7 +11415,7 @@ static void cg__choose_lookback(cg__decider *d) {
         ind_expr_add(ind_expr_floordiv(tiles, ind_int(d->w.context, IND__CG_SCAN_GROUP)), ind_int(d->w.context, 1));
     ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(d->w.context, cg__scan_states(&d->w)));
     d->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(&d->w), per_row), ind_int(d->w.context, 2));
-    cg__why(d, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
+    cg__why(d, "too few rows for one block per row: blocks share rows, %lld elements per block", (long long)chunk);
     cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
@@ -11420,7 +11436,7 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     v->strategy = IND_STRATEGY_SCAN_WARP;
     v->rows = 128 / best;
     v->threads = 128;
-    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
 /* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
@@ -11455,7 +11471,7 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
         v->per_thread = per_thread;
         v->threads = any ? (int)threads : cg__pow2_at_least(needed, 64, most);
     }
-    cg__why(d, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+    cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
     return true;
 }
 
@@ -11476,7 +11492,7 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
     if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
-    cg__why(d, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+    cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
@@ -11506,7 +11522,7 @@ static void cg__choose_scan_team(cg__decider *d) {
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
-    cg__why(d, "reads are contiguous along an output variable: %d threads share each row", team);
+    cg__why(d, "loads are contiguous along an output dimension: %d threads per row", team);
 }
 
 static void cg__choose_scan(cg__decider *d) {
@@ -11527,7 +11543,7 @@ static void cg__choose_scan(cg__decider *d) {
         cg__choose_scan_team(d);
     } else if (column) {
         v->threads = v->rows = 128;
-        cg__why(d, "reads are contiguous along an output variable: a thread walks along each row");
+        cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
         int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
         cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
@@ -11580,9 +11596,9 @@ static void cg__choose_sort(cg__decider *d) {
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
     cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
-        cg__why(d, "a row of at most %lld elements fits into shared memory", (long long)longest);
+        cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
     else
-        cg__why(d, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
+        cg__why(d, "rows may exceed the %lld elements that fit into shared memory", (long long)most);
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
@@ -12056,15 +12072,15 @@ static void cg__retune(cg__decider *d) {
     const ind__tuning t = d->tuning;
     if (t.threads && cg__retune_threads(d, t.threads)) {
         v->tuned.threads = t.threads;
-        cg__why(d, "%s; tuned to %d threads", v->why, t.threads);
+        cg__why(d, "%s; tuned: %d threads", v->why, t.threads);
     }
     if (t.together && cg__retune_together(d, t.together)) {
         v->tuned.together = t.together;
-        cg__why(d, "%s; tuned to %d together", v->why, t.together);
+        cg__why(d, "%s; tuned: %d in flight", v->why, t.together);
     }
     if (t.way) {
         v->tuned.way = t.way;
-        cg__why(d, "%s; tuned to that", v->why);
+        cg__why(d, "%s; tuned: this variant", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(d, cg__p_numel(&d->w), v->rows);
@@ -12088,7 +12104,7 @@ static void cg__note_eviction(cg__decider *d) {
     bool any = false;
     if (w->plan->part || !cg__evicts_last(w)) return;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
-    if (any) cg__why(d, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
+    if (any) cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
 }
 
 static void cg__choose_strategy(cg__decider *d) {
@@ -12150,7 +12166,9 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     const ind__variant variant = *first->variant;
     const ind__body_plan *plan = cg__new_body_plan(&arena, first->plan, first->body);
     ind__writer again = {0};
+    const uint32_t refusals = ind__refusals(p->context);
     ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
+    if (!status) status = ind__refused_since(p->context, refusals);
     if (!status && !cg__same_text(&again, first))
         status =
             ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);
@@ -12704,7 +12722,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__join_parts(&x);
     snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
-    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+    ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
@@ -13139,9 +13157,8 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
-    ind__textf(&why,
-               "%s; %sthe block that began last takes what is found of each, in place of the next kernel's launch",
-               rows->why, h->threads < v->threads ? "a warp of " : "");
+    ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
+               h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
     v->source_bytes = x.text.size;
@@ -13587,7 +13604,7 @@ static const cg__device *cg__device_named(const char *name) {
 }
 
 /* =========================================================================================== src/cuda/cost/target.c */
-/* -------------------------------------------------------------------------------------------------- >>target */
+/* ---------------------------------------------------------------------------------------------- >>thresholds */
 
 static const ind_thresholds cg__default_thresholds = {
 #define X(field, value, meaning, source) .field = value,
@@ -13752,10 +13769,10 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
-    if (v->stays && (!staged || v->resident < 1)) return "blocks that stay, and no row in work";
+    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
+    if (v->stays && (!staged || v->resident < 1)) return "persistent blocks without rows";
     if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
-        return "pieces of a row that is not held";
+        return "segments of a row that is not in registers";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const char *finish = cg__broken_finish(p, k, v);
@@ -13827,15 +13844,16 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
-    ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
-               v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
+    ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
+               v->per_thread, v->vector, v->rows, v->index_bits);
+    if (v->shifted) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
     if (v->pieces)
-        ind__textf(t, "%d whole pieces of a row in each round, of %d lanes each\n", v->pieces, v->piece_lanes);
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->pieces, v->piece_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
     if (ind__ok(v->fitted)) {
-        cg__print_expr_field(t, "of these threads ", v->fitted);
+        cg__print_expr_field(t, "active threads ", v->fitted);
         ind__textf(t, "\n");
     }
     cg__print_expr_field(t, "grid ", v->grid[0]);
@@ -13844,20 +13862,20 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
     ind__textf(t, " bytes\n");
     if (v->num_counters)
-        ind__textf(t, "the blocks along y of the grid share their results: %u counters, %lld bytes at most\n",
+        ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
                    v->num_counters, (long long)v->partial_bytes);
     if (ind__ok(v->guard)) {
-        cg__print_expr_field(t, "only if ", v->guard);
+        cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
     }
-    if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
-    if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
+    if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
+    if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
-    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    if (v->spilled) ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->spilled);
+    if (v->crowded) ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->crowded);
     for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
-        ind__textf(t, "if it spills%s, %s: %s\n",
-                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+        ind__textf(t, "fallback if it spills%s: %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
@@ -13872,8 +13890,7 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     else if (wanted != kernel)
         ind__textf(
             t,
-            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
-            "more shared memory, arguments or functions of the user than it can\n",
+            "not in the launch of kernel %u: their threads, shared memory and arguments do not fit into one launch\n",
             wanted);
 }
 
@@ -13891,16 +13908,16 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
-        if (k->body->call) ind__textf(t, "opaque call of %s\n", k->body->call->name);
+        if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
         ind__textf(t, "\n");
         t->indent--;
     }
-    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
-        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
         p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
         p->target.launch_ns);
 }

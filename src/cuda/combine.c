@@ -330,7 +330,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__join_parts(&x);
     snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
-    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+    ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);

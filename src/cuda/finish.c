@@ -248,9 +248,8 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
-    ind__textf(&why,
-               "%s; %sthe block that began last takes what is found of each, in place of the next kernel's launch",
-               rows->why, h->threads < v->threads ? "a warp of " : "");
+    ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
+               h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
     v->source_bytes = x.text.size;

@@ -21,7 +21,7 @@
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "rows, and what is reduced of them") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,

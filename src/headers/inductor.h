@@ -201,6 +201,9 @@ extern "C" {
 //@ graph/raise/custom.c
 //@ graph/explain/explain.c
 //@ graph/explain/texts.c
+//@ graph__page = graph/explain/page.html
+//@ graph__page_style = graph/explain/page.css
+//@ graph__page_script = graph/explain/page.js
 //@ graph/explain/page.c
 //@ graph/formula/formula.c
 //@ graph/formula/solve.c

@@ -76,7 +76,8 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
+   >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H

@@ -14,7 +14,7 @@ static void cg__note_eviction(cg__decider *d) {
     bool any = false;
     if (w->plan->part || !cg__evicts_last(w)) return;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
-    if (any) cg__why(d, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
+    if (any) cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
 }
 
 static void cg__choose_strategy(cg__decider *d) {

@@ -10,5 +10,5 @@ static void cg__choose_masked(cg__decider *d) {
     v->per_thread = v->vector;
     ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
     cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
-    cg__why(d, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+    cg__why(d, "%s; a warp tests the mask of %d rows at once", v->why, v->rows);
 }

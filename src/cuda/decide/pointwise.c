@@ -73,8 +73,8 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
     cg__tile_blocks(&d->w, x, y, blocks);
     cg__set_axes(d, blocks);
     v->shared_bytes = ind_int(d->w.context, 0);
-    cg__why(d, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
-            vectors ? ", by vectors" : "");
+    cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
+            vectors ? ", in vectors" : "");
 }
 
 /* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
@@ -170,13 +170,13 @@ static void cg__choose_pointwise(cg__decider *d) {
     if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
     cg__grid(d, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
-        cg__why(d, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
-                v->vector);
+        cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
-        cg__why(d, "%d neighbours per thread: %s", v->vector,
-                v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
+        cg__why(d, "%d elements per thread: %s", v->vector,
+                v->guard_aligned ? "vectors, as the pointers are aligned" : "vectors are proven to be aligned");
     else
-        cg__why(d, "one element per thread: no wider access is proven%s", d->assume ? " or likely" : "");
+        cg__why(d, "one element per thread: %s",
+                d->assume ? "the accesses do not vectorise" : "alignment is not assumed");
     cg__choose_masked(d);
 }
 
@@ -204,6 +204,6 @@ static void cg__choose_column(cg__decider *d) {
     v->vector = 1;
     v->per_thread = 1;
     cg__grid(d, cg__p_numel(&d->w), v->rows);
-    cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per column", v->rows,
             v->threads / v->rows);
 }

@@ -61,7 +61,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     if (d->plan->part || v->blocks_per_sm < 2) return true;
     d->more_ways = d->way < bounded + 1;
     if (d->way >= bounded) v->blocks_per_sm = 1;
-    if (d->way >= bounded) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
+    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
     return d->way < bounded + 1;
 }
 
@@ -88,10 +88,9 @@ static bool cg__wish_blocks(cg__decider *d) {
     d->more_ways = d->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
-        cg__why(d, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
-                v->blocks_per_sm);
+        cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(d, "%s, with as many as it takes: 64 a thread are too few", v->why);
+        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
     return few || d->more_ways;
 }
 
@@ -109,7 +108,7 @@ static void cg__fit_threads(cg__decider *d) {
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->fitted)) cg__fail(&d->w);
-    cg__why(d, "%s that has as many warps as the row needs", v->why);
+    cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
 /* Does a launch know how long its rows are, and planning not? */
@@ -206,7 +205,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     if (v->shifted) {
         v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
-        if (d->way > 0) cg__why(d, "%s, with as many as it takes: those of several blocks are too few", v->why);
+        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
     if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
@@ -215,7 +214,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     d->more_ways = d->way == 0;
     if (d->way > 0) return;
     v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
-    cg__why(d, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
+    cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
 /* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
@@ -254,7 +253,7 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
-        cg__why(d, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+        cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};

@@ -141,6 +141,11 @@ static int cg__most_walkers(ind__writer *w, int64_t rows) {
     return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
 }
 
+/* Why a row is not kept in registers. */
+static const char *cg__too_long(const ind__writer *w) {
+    return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
+}
+
 /* Where a block walks along each row: threads that have four steps of it or more. */
 static void cg__choose_row_looped(cg__decider *d) {
     ind__variant *v = d->variant;
@@ -150,12 +155,10 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->per_thread = v->vector;
     v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
     if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
-    if (rows < d->w.target->num_sms)
-        cg__why(d, "rows too long for registers; so few of them that they do not fill the machine");
-    else
-        cg__why(d, "rows too long for registers (or of unknown length): a block walks along each");
+    cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
+    if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
     v->cluster = cg__looped_cluster(d);
     if (v->cluster < 2) return;
     v->fitted = (ind_expr){0};
-    cg__why(d, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
 }

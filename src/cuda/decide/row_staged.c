@@ -330,11 +330,13 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
-    static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
-    cg__why(d, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
-            (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block",
-            stays ? "those before are worked on" : "others' are worked on", held[v->held],
-            v->once ? " and what all rows use" : "");
+    static const char *const held[] = {"nothing", "values computed from the row", "the row"};
+    char owner[32] = "a block";
+    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
+            (long long)longest, owner,
+            stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
+            held[v->held], v->once ? ", operands that all rows share" : "");
     return true;
 }
 

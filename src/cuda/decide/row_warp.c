@@ -101,11 +101,11 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->threads = 128;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
-    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
     if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
-    cg__why(d, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
 }
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */

@@ -115,7 +115,7 @@ static void cg__choose_lookback(cg__decider *d) {
         ind_expr_add(ind_expr_floordiv(tiles, ind_int(d->w.context, IND__CG_SCAN_GROUP)), ind_int(d->w.context, 1));
     ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(d->w.context, cg__scan_states(&d->w)));
     d->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(&d->w), per_row), ind_int(d->w.context, 2));
-    cg__why(d, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
+    cg__why(d, "too few rows for one block per row: blocks share rows, %lld elements per block", (long long)chunk);
     cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
@@ -136,7 +136,7 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     v->strategy = IND_STRATEGY_SCAN_WARP;
     v->rows = 128 / best;
     v->threads = 128;
-    cg__why(d, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
 /* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
@@ -171,7 +171,7 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
         v->per_thread = per_thread;
         v->threads = any ? (int)threads : cg__pow2_at_least(needed, 64, most);
     }
-    cg__why(d, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+    cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
     return true;
 }
 
@@ -192,7 +192,7 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
     if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
-    cg__why(d, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+    cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
@@ -222,7 +222,7 @@ static void cg__choose_scan_team(cg__decider *d) {
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
-    cg__why(d, "reads are contiguous along an output variable: %d threads share each row", team);
+    cg__why(d, "loads are contiguous along an output dimension: %d threads per row", team);
 }
 
 static void cg__choose_scan(cg__decider *d) {
@@ -243,7 +243,7 @@ static void cg__choose_scan(cg__decider *d) {
         cg__choose_scan_team(d);
     } else if (column) {
         v->threads = v->rows = 128;
-        cg__why(d, "reads are contiguous along an output variable: a thread walks along each row");
+        cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
         int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
         cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);

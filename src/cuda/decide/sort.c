@@ -36,8 +36,8 @@ static void cg__choose_sort(cg__decider *d) {
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
     cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
-        cg__why(d, "a row of at most %lld elements fits into shared memory", (long long)longest);
+        cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
     else
-        cg__why(d, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
+        cg__why(d, "rows may exceed the %lld elements that fit into shared memory", (long long)most);
     cg__grid(d, cg__p_numel(&d->w), 1);
 }

@@ -66,7 +66,7 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     v->rows = 1;
     v->per_thread = v->vector;
     cg__set_splits(d, cg__p_numel(&d->w), least);
-    cg__why(d, "rows too long for registers (or of unknown length): several blocks share each if they are few");
+    cg__why(d, "%s: several blocks share each row if there are few rows", cg__too_long(&d->w));
     return true;
 }
 
@@ -96,9 +96,9 @@ static bool cg__choose_column_split(cg__decider *d) {
     v->rows = x * v->vector;
     int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
-    cg__why(d, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
-            v->threads / x, v->vector,
-            cg__shares_results(&d->w) ? "; several blocks share columns if they are few" : "");
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
+            v->rows, v->threads / x, v->vector,
+            cg__shares_results(&d->w) ? "; several blocks share columns if there are few columns" : "");
     return true;
 }
 
@@ -108,7 +108,7 @@ static void cg__choose_finish(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->threads = d->plan->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
-    cg__why(d, "the block that began last walks along what others leave");
+    cg__why(d, "the last block to start reduces the results of all blocks");
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
@@ -143,9 +143,8 @@ static void cg__choose_row(cg__decider *d) {
     else if (!cg__choose_row_kept(d, longest))
         cg__choose_row_looped(d);
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
-    if (v->shifted) cg__why(d, "%s; its vectors start at the first boundary in it", v->why);
     if (d->w.kernel->run)
-        cg__why(d, "%s; a block joins the columns of %lld of them", v->why, (long long)d->w.kernel->run);
+        cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
         cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
     if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)

@@ -64,15 +64,15 @@ static void cg__retune(cg__decider *d) {
     const ind__tuning t = d->tuning;
     if (t.threads && cg__retune_threads(d, t.threads)) {
         v->tuned.threads = t.threads;
-        cg__why(d, "%s; tuned to %d threads", v->why, t.threads);
+        cg__why(d, "%s; tuned: %d threads", v->why, t.threads);
     }
     if (t.together && cg__retune_together(d, t.together)) {
         v->tuned.together = t.together;
-        cg__why(d, "%s; tuned to %d together", v->why, t.together);
+        cg__why(d, "%s; tuned: %d in flight", v->why, t.together);
     }
     if (t.way) {
         v->tuned.way = t.way;
-        cg__why(d, "%s; tuned to that", v->why);
+        cg__why(d, "%s; tuned: this variant", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
     if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(d, cg__p_numel(&d->w), v->rows);

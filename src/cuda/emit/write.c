@@ -29,7 +29,9 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     const ind__variant variant = *first->variant;
     const ind__body_plan *plan = cg__new_body_plan(&arena, first->plan, first->body);
     ind__writer again = {0};
+    const uint32_t refusals = ind__refusals(p->context);
     ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
+    if (!status) status = ind__refused_since(p->context, refusals);
     if (!status && !cg__same_text(&again, first))
         status =
             ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);

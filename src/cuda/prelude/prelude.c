@@ -99,7 +99,7 @@ enum {
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "pieces are bits of ind__pieces");
+_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "prelude functions are bits of ind__pieces");
 
 static const struct {
     uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */

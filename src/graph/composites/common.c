@@ -130,7 +130,7 @@ static bool ind__known_number(ind__expansion *e, ind_expr size, const char *what
     char text[100];
     if (ind_expr_is_int(size, n)) return true;
     ind_expr_print(size, text, sizeof text);
-    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, for what is computed hangs on it", what, text);
+    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
     return false;
 }
 

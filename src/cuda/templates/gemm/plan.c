@@ -87,13 +87,12 @@ static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__vari
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (p->a.computed || p->b.computed)
-        cg__why(d, "%s computed where the %s multiply it; sums of products in %s", computed,
+        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (mma)
-        cg__why(d, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
     else
-        cg__why(d, "operands that the tensor cores do not multiply exactly: sums of products in %s",
-                ind_dtype_name(p->sum));
+        cg__why(d, "tensor cores do not multiply these types exactly; accumulates in %s", ind_dtype_name(p->sum));
 }
 
 /* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
