@@ -269,7 +269,7 @@ static void cg__write_table(cg__combo *x) {
 }
 
 static const char cg__row_of[] =
-    "// The row of a block: the first one that ends behind it.\n"
+    "// The table row of a block: the first row whose `end` is greater.\n"
     "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
     "    int low = 0;\n"
     "    for (int high = num - 1; low < high;) {\n"
@@ -292,7 +292,7 @@ static void cg__write_combo(cg__combo *x) {
     cg__write_prelude(t, &prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
     ind__textf(t,
-               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+               "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
     cg__write_table(x);

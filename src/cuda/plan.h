@@ -2,26 +2,26 @@
 
 #define IND_STRATEGIES(X)                                                                                              \
     X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
-    X(MASKED, "rows under a mask")       /* a warp asks for 32 rows, and walks along those where it holds */           \
-    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(MASKED, "masked rows")             /* a warp tests the mask of 32 rows and loops over those where it holds */    \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory */                                         \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
-    X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
-    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(ROW_STAGED, "staged rows")         /* persistent blocks copy the next row meanwhile */                           \
+    X(ROW_LOOPED, "looped rows")         /* a block loops over the row, once per pass */                               \
     X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
-    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one joins what they found */                  \
+    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one combines partial results */               \
     X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
-    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
-    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
-    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
-    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
-    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
-    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
+    X(SCAN_WARP, "scan, row per warp")   /* adjacent elements per lane, combined by shuffles, in chunks */             \
+    X(SCAN_BLOCK, "scan, row per block") /* the same, warps combined through shared memory */                          \
+    X(SCAN_LOOKBACK, "scan, decoupled lookback") /* a tile of a row per block, combined through global memory */       \
+    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each loops over its row */    \
+    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
+    X(SORT_LONG, "sort in global memory")   /* the same network in global memory, for rows of any length */            \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions, final reduction") /* two kernels: the last block runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,

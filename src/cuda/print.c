@@ -147,11 +147,11 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, v->why);
     ind__textf(
         t,
-        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
+        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"misaligned\": %s, \"rows\": %d, ",
         v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
+    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", v->pieces, v->piece_lanes);
     ind__textf(t,
-               "\"index_bits\": %d, \"cluster\": %d, \"stays\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
+               "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, \"replaced_cluster\": %d, \"fallback\": ",
                v->index_bits, v->cluster, v->stays, v->spilled, v->crowded);
     if (v->otherwise)
         ind__text_json(t, v->otherwise->why);
@@ -167,7 +167,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "], \"shared_bytes\": ");
     cg__print_json_expr(t, v->shared_bytes);
     ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
-    ind__textf(t, ", \"fitted\": ");
+    ind__textf(t, ", \"fitted_threads\": ");
     if (ind__ok(v->fitted))
         cg__print_json_expr(t, v->fitted);
     else

@@ -116,7 +116,7 @@ static void cg__end_run(ind__writer *w) {
     if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
     cg__end(w);
     if (!cg__in_registers(w)) return;
-    ind__textf(&w->code, "// What the run has joined of each column.\n");
+    ind__textf(&w->code, "// Results of each column over the block's rows.\n");
     if (!cg__has_teams(w)) {
         cg__store_columns(w);
         return;

@@ -109,7 +109,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
-    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    ind__textf(&w->code, "// The blocks of a row read it interleaved: together they read consecutive memory.\n");
     cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
                         cg__string(w, "%s * %d", splits, w->variant->threads * n),
                         whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);

@@ -494,9 +494,9 @@ static void cg__need_all(ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
 }
 
-/* "// Sweep: s2 = maximum, s5 = any." */
+/* "// Pass: s2 = maximum, s5 = any." */
 static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
-    const char *before = "// Sweep: ";
+    const char *before = "// Pass: ";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
@@ -504,14 +504,14 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
         const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the warp's mean"
-                                                               : "sum, for the warp's mean")
+                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
+                                                               : "sum for the mean of the warp")
                            : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum, for the mean" : "max");
+                                                  : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
-    ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
+    ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
 /* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
