@@ -182,26 +182,26 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
 
 #define IND_STRATEGIES(X)                                                                                              \
     X(POINTWISE, "pointwise")            /* one element or vector per thread, grid over P */                           \
-    X(MASKED, "rows under a mask")       /* a warp asks for 32 rows, and walks along those where it holds */           \
-    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory where accesses disagree */                 \
+    X(MASKED, "masked rows")             /* a warp tests the mask of 32 rows and loops over those where it holds */    \
+    X(TRANSPOSE, "tiled transpose")      /* 2-D tiles through shared memory */                                         \
     X(ROW_WARP, "row per warp")          /* a row in the registers of a warp, several rows a block */                  \
     X(ROW_BLOCK, "row per block")        /* a row in the registers of a block */                                       \
-    X(ROW_STAGED, "staged rows")         /* rows wait in shared memory, that of several blocks if they are long */     \
-    X(ROW_LOOPED, "looped rows")         /* a block walks the row, once per stage */                                   \
+    X(ROW_STAGED, "staged rows")         /* persistent blocks copy the next row meanwhile */                           \
+    X(ROW_LOOPED, "looped rows")         /* a block loops over the row, once per pass */                               \
     X(COLUMN, "column reduction")        /* threads along the contiguous P dimension, loop over R */                   \
-    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one joins what they found */                  \
+    X(ROW_SPLIT, "split rows")           /* blocks share a row; the last one combines partial results */               \
     X(COLUMN_SPLIT, "split columns")     /* the same with columns: threads along P, blocks share R */                  \
-    X(SCAN_WARP, "scan, row per warp")   /* runs of neighbours per lane, joined by shuffles, chunk after chunk */      \
-    X(SCAN_BLOCK, "scan, row per block") /* the same with the warps joined through shared memory */                    \
-    X(SCAN_LOOKBACK, "scan, blocks share rows") /* a tile of a row per block, joined through memory */                 \
-    X(SCAN_COLUMN, "scan, row per thread")      /* threads along the contiguous P dimension, each walks its row */     \
-    X(SORT_SHARED, "sort in shared memory")     /* a block sorts a row: bitonic network on (element, position) */      \
-    X(SORT_LONG, "sort in place")               /* the same network where the row is stored, for rows of any length */ \
+    X(SCAN_WARP, "scan, row per warp")   /* adjacent elements per lane, combined by shuffles, in chunks */             \
+    X(SCAN_BLOCK, "scan, row per block") /* the same, warps combined through shared memory */                          \
+    X(SCAN_LOOKBACK, "scan, decoupled lookback") /* a tile of a row per block, combined through global memory */       \
+    X(SCAN_COLUMN, "scan, row per thread")  /* threads along the contiguous P dimension, each loops over its row */    \
+    X(SORT_SHARED, "sort in shared memory") /* a block sorts a row: bitonic network on (element, position) */          \
+    X(SORT_LONG, "sort in global memory")   /* the same network in global memory, for rows of any length */            \
     X(MATMUL_SIMT, "matmul, FMA tiles")                                                                                \
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions, final reduction") /* two kernels: the last block runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -239,24 +239,23 @@ typedef enum ind__assume {
     IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
 } ind__assume;
 
-/* How a variant is made in place of what the formulas choose; 0: as they do. */
+/* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
     int threads;  /* of a block */
-    int way;      /* so far along the ways to make it (otherwise): other registers, blocks on a multiprocessor, or parts
-                     of a row in registers */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has under way together */
+    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or what registers hold */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
 } ind__tuning;
 
 #define IND_MAX_VARIANTS 30 /* of a kernel */
 
-/* One way to run a kernel. Variants are tried in order; the first whose guards hold at launch is taken; the last one
-   has no guards. A variant's text is deterministic and has no user names in it except in comments. */
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. The source is
+   deterministic. Names of the user's graph are in its comments only. */
 typedef struct ind__variant {
     ind_strategy strategy;
     int assume;       /* IND__ASSUME_* */
     int index_bits;   /* 32 where every offset is proven to fit, else 64 */
     int vector;       /* elements per memory access, 1: scalar */
-    bool shifted;     /* vectors lie between boundaries wherever rows start, ROW_*; whatever the row, POINTWISE */
+    bool misaligned;  /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
     int64_t from, to; /* elements of a row, by the guards of it and those before it; to 0: any, or about the hint */
     int threads;      /* per block */
     ind_expr
@@ -265,18 +264,18 @@ typedef struct ind__variant {
     int rows;          /* ROW_*: rows per block */
     int batch;         /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int per_thread;    /* elements of a row (or of P) that a thread holds */
-    /* ROW_BLOCK, ROW_STAGED: of a row in pieces, whole ones that its lanes take in each round, and how many lanes each
-       has; 0: all of its lanes take a vector. */
-    int pieces, piece_lanes;
-    /* ROW_STAGED. Blocks, or clusters of them that share a row, have one row each, or stay and take row after row. A
-       row moves to registers when its turn comes (held 2), only what is computed of it (1), or nothing (0): then every
-       sweep reads shared memory. Where blocks stay it has two places there (stages), its own and that of the next one;
-       or but one, which it leaves when it moves to registers. */
+    /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
+       of each; 0: consecutive lanes load consecutive vectors of the row. */
+    int segments, segment_lanes;
+    /* ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is persistent and loops over
+       rows. Registers hold the row (held 2), values computed from it (1), or nothing (0: every pass reads shared
+       memory). A persistent block has two stages in shared memory, this row's and the next one's; or one stage, which
+       is free once the row is in registers. */
     int cluster, held;
-    bool stays;
-    bool once;      /* what all rows use is loaded ahead of them, into registers */
-    int resident;   /* of blocks that stay: rows in work at once .. */
-    ind_expr items; /* .. of so many in all; the grid is made of these two and of the cluster */
+    bool persistent;
+    bool once;      /* operands that all rows share are loaded into registers before the first row */
+    int resident;   /* persistent blocks: rows computed at the same time .. */
+    ind_expr items; /* .. of this many rows; grid = min(resident, items) * cluster */
     int tile_m, tile_n, tile_k, warps_m, warps_n, stages; /* MATMUL_*, TRANSPOSE: tile_m x tile_n */
     ind_expr grid[3];      /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
     ind_expr shared_bytes; /* dynamic shared memory */
@@ -288,21 +287,21 @@ typedef struct ind__variant {
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
     bool guard_aligned;    /* all pointers must be multiples of 16 bytes */
     bool takes_next;       /* FINISH: the next kernel runs in this launch, too, and has none of its own then */
-    ind__tuning tuned;     /* what was measured to be faster than the formulas' choice; 0: that is taken */
-    int way;               /* of the variant that formulas choose first 0, of what is built in its place 1, .. */
-    bool dependent;        /* may be launched before the launch before it is done: it begins with ind_dependency_wait */
+    ind__tuning tuned;     /* measured choices; 0: the formulas' */
+    int way;               /* 0: the formulas' first choice; 1, ..: its fallbacks */
+    bool dependent;        /* programmatic dependent launch: the source begins with ind_dependency_wait */
     ind__kernel_arg *arg;  /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     char *source;    /* CUDA C; entry() is its only kernel */
     size_t source_bytes;
     char entry[72]; /* name of the kernel in the source */
-    /* Built in its place if its build needs local memory, and this one's less; or NULL. The last ways need no cluster:
-       the first of them is taken where the device has no place for one. */
-    struct ind__variant *otherwise;
-    struct ind__variant *alone; /* one of them that needs no cluster, but as much local memory: if there is no other */
-    int spilled; /* bytes of local memory that the build needed in whose place this one is; 0: it is the first */
-    int crowded; /* blocks of the cluster in whose place this one is, which found no room; 0: it is the first */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
+       cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    struct ind__variant *fallback;
+    struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
+    int replaced_local_bytes;   /* local memory per thread of the variant that this one replaced; 0: it replaced none */
+    int replaced_cluster;       /* blocks of the cluster that did not fit the device; 0: it replaced none */
 } ind__variant;
 
 typedef struct ind_kernel_plan {
@@ -365,12 +364,12 @@ ind_expr ind__staged_grid(const ind__variant *v);
 /* Does an earlier variant of the plan have this source? */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
-#define IND__CG_MAX_PIECES 128
+#define IND__CG_MAX_PRELUDE 128
 
 /* A set of pieces of the prelude. */
-typedef struct ind__pieces {
-    uint64_t word[IND__CG_MAX_PIECES / 64];
-} ind__pieces;
+typedef struct ind__prelude_set {
+    uint64_t word[IND__CG_MAX_PRELUDE / 64];
+} ind__prelude_set;
 
 /* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
    target it is all that the text is made of. Arrays have an entry per instruction. */
@@ -389,14 +388,14 @@ typedef struct ind__body_plan {
     uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
     uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
     int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
-    bool starts_shifted; /* rows start misaligned, or may */
-    uint32_t leader;     /* of misaligned rows: the access whose aligned addresses they start at */
-    int64_t row_from;    /* the row has at least so many elements, by the guard */
-    uint32_t shift;      /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback;   /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
-    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    bool wide;           /* 64-bit indices */
-    bool part;           /* the kernel is a part of a launch */
+    bool starts_misaligned; /* rows start misaligned, or may */
+    uint32_t leader;        /* of misaligned rows: the access whose aligned addresses they start at */
+    int64_t row_from;       /* the row has at least so many elements, by the guard */
+    uint32_t shift;         /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback;      /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;             /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;              /* 64-bit indices */
+    bool part;              /* the kernel is a part of a launch */
     struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
     const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
 } ind__body_plan;
@@ -431,7 +430,7 @@ typedef struct ind__writer {
     int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
     int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     ind__text code;                 /* body of the kernel function */
-    ind__pieces prelude;            /* that the source will need */
+    ind__prelude_set prelude;       /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
@@ -477,7 +476,7 @@ typedef struct cg__decider {
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
 /* ======================================================================================= src/cuda/prelude/types.cuh */
-// Element types that are stored narrower than they are computed, and vectors.
+// Storage types of 8 and 16 bits, their conversions, and vectors.
 /* clang-format off */
 static const char *const cg__prelude_F16[] = {
     "#ifndef IND_EMULATION\n",
@@ -508,7 +507,7 @@ static const char *const cg__prelude_BF16[] = {
     NULL,
 };
 static const char *const cg__prelude_F8E4M3FN[] = {
-    "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n",
+    "// f8 e4m3fn: exponent bias 7, 3 mantissa bits, no infinity, 0x7f is NaN. Values of magnitude above 464 become NaN.\n",
     "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n",
     "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n",
     "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n",
@@ -522,7 +521,7 @@ static const char *const cg__prelude_F8E4M3FN[] = {
     NULL,
 };
 static const char *const cg__prelude_F8E5M2[] = {
-    "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n",
+    "// f8 e5m2: the upper half of an f16. Values of magnitude from 61440 on become infinite.\n",
     "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n",
     "    const unsigned u = x & 127u;\n",
     "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n",
@@ -537,11 +536,11 @@ static const char *const cg__prelude_F8E5M2[] = {
     NULL,
 };
 static const char *const cg__prelude_VEC[] = {
-    "// N neighbours in memory, read and written by one access.\n",
+    "// N adjacent elements, loaded and stored by one access.\n",
     "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n",
     "    T at[N];\n",
     "};\n",
-    "// Those of 16 bits are words too, of which the compiler makes the same instructions in less time.\n",
+    "// 16-bit elements are also words: the compiler produces the same instructions in less time.\n",
     "template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {\n",
     "    union {\n",
     "        unsigned word[N / 2];\n",
@@ -562,15 +561,15 @@ static const char *const cg__prelude_VEC[] = {
 // Loads and stores: misaligned vectors, cache hints, copies into shared memory.
 /* clang-format off */
 static const char *const cg__prelude_BOUNDARY[] = {
-    "// Elements from the boundary of N elements at or before p to p.\n",
+    "// Elements from the last N-element boundary at or before p to p.\n",
     "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n",
     "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_LOAD_ACROSS[] = {
-    "// N neighbours from p on, wherever that is, out of pieces of 8 bytes between boundaries. behind: elements from a\n",
-    "// boundary of N to p. Reads no more than N elements behind them.\n",
+    "// Loads N elements from a misaligned p: aligned 8-byte loads, combined by shifts. `behind`: elements from the last\n",
+    "// boundary of N elements to p. Reads at most N elements past the last one.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n",
     "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n",
     "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n",
@@ -594,7 +593,7 @@ static const char *const cg__prelude_LOAD_ACROSS[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_WORDS[] = {
-    "// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.\n",
+    "// Loads N elements from a misaligned p: aligned 4-byte loads. Reads less than 4 bytes past the last one.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {\n",
     "    union {\n",
     "        ind_vec<T, N> made;\n",
@@ -610,7 +609,7 @@ static const char *const cg__prelude_LOAD_WORDS[] = {
     NULL,
 };
 static const char *const cg__prelude_STORE_ACROSS[] = {
-    "// One access where p stands at a boundary, else one for each element.\n",
+    "// Stores a vector: one access if p is aligned, else one per element.\n",
     "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n",
     "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n",
     "        ind_store(p, v);\n",
@@ -622,7 +621,7 @@ static const char *const cg__prelude_STORE_ACROSS[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_PAST[] = {
-    "// 16 bytes that are read once: they take no place in the L1.\n",
+    "// Loads 16 bytes that are read once: L1::no_allocate.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_past(const T *p) {\n",
     "#ifdef IND_EMULATION\n",
     "    return ind_load<N>(p);\n",
@@ -640,7 +639,7 @@ static const char *const cg__prelude_LOAD_PAST[] = {
     NULL,
 };
 static const char *const cg__prelude_LOAD_ONCE[] = {
-    "// What nobody reads again: the first to leave the L2.\n",
+    "// Loads data that is not read again: L2 evict_first.\n",
     "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n",
     "    if constexpr (sizeof(T) * N == 16) {\n",
     "        union {\n",
@@ -655,7 +654,7 @@ static const char *const cg__prelude_LOAD_ONCE[] = {
     NULL,
 };
 static const char *const cg__prelude_EVICT_LAST_POLICY[] = {
-    "// Lines that are read by it leave the L2 after those of what is written.\n",
+    "// The L2 cache policy evict_last: lines loaded with it are evicted after written lines.\n",
     "static IND_INLINE unsigned long long ind_evict_last_policy(void) {\n",
     "    unsigned long long policy = 0;\n",
     "#ifndef IND_EMULATION\n",
@@ -667,10 +666,10 @@ static const char *const cg__prelude_EVICT_LAST_POLICY[] = {
 };
 static const char *const cg__prelude_EVICT_LAST[] = {
     "#ifndef IND_EMULATION\n",
-    "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n",
+    "// Compiler intrinsic: attaches a cache policy to the loads through a pointer (as cuda::access_property in libcu++).\n",
     "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n",
     "#endif\n",
-    "// p, through which lines are read by that policy.\n",
+    "// Returns p; loads through it use that policy.\n",
     "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n",
     "#ifdef IND_EMULATION\n",
     "    return p;\n",
@@ -681,7 +680,7 @@ static const char *const cg__prelude_EVICT_LAST[] = {
     NULL,
 };
 static const char *const cg__prelude_BF16_AT[] = {
-    "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n",
+    "// Element j of a vector of bf16. An odd element is the upper half of its word, as in the f32.\n",
     "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n",
     "    const unsigned word = v.word[j / 2];\n",
     "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n",
@@ -689,7 +688,7 @@ static const char *const cg__prelude_BF16_AT[] = {
     NULL,
 };
 static const char *const cg__prelude_KEEP[] = {
-    "// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.\n",
+    "// Hides the value of x from the compiler: it keeps x in registers as loaded, and converts it again in every pass.\n",
     "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n",
     "#ifndef IND_EMULATION\n",
     "    _Pragma(\"unroll\")\n",
@@ -699,7 +698,7 @@ static const char *const cg__prelude_KEEP[] = {
     NULL,
 };
 static const char *const cg__prelude_VEC_PART[] = {
-    "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n",
+    "// N elements from position r of a row of n elements. Elements before and after the row are skipped.\n",
     "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n",
     "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n",
     "}\n",
@@ -723,7 +722,7 @@ static const char *const cg__prelude_VEC_PART[] = {
 };
 static const char *const cg__prelude_CP_ASYNC[] = {
     "#ifndef IND_EMULATION\n",
-    "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n",
+    "// Asynchronous copy of `bytes` (0 to 16) into 16 bytes of shared memory. The rest is set to zero.\n",
     "static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {\n",
     "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n",
     "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n",
@@ -745,12 +744,12 @@ static const char *const cg__prelude_CP_ASYNC_BY[] = {
     "    ind_cp_async16(to, global, 16);\n",
     "}\n",
     "#else\n",
-    "// The shared address p of a lane. It passes through a shuffle, so that ptxas does not know it as a sum: the sum of a\n",
-    "// register and a uniform one it leaves to the copy, which with a policy is an illegal instruction.\n",
+    "// The shared address p of a lane. It goes through a shuffle, which hides from ptxas that it is a sum. ptxas folds the sum\n",
+    "// of a register and a uniform register into the copy, which with a cache policy is an illegal instruction.\n",
     "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n",
     "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n",
     "}\n",
-    "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n",
+    "// Asynchronous copy of 16 bytes with an L2 cache policy.\n",
     "static IND_INLINE void ind_cp_async16_by(unsigned to, const void *global, unsigned long long policy) {\n",
     "    asm volatile(\"cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;\"\n",
     "                 :: \"r\"(to), \"l\"(global), \"l\"(policy) : \"memory\");\n",
@@ -761,7 +760,7 @@ static const char *const cg__prelude_CP_ASYNC_BY[] = {
 /* clang-format on */
 
 /* ======================================================================================== src/cuda/prelude/math.cuh */
-// Arithmetic that CUDA lacks or defines otherwise than PyTorch.
+// Arithmetic that CUDA lacks or that PyTorch defines differently.
 /* clang-format off */
 static const char *const cg__prelude_MAXMIN[] = {
     "// NaN if either is NaN.\n",
@@ -786,7 +785,7 @@ static const char *const cg__prelude_MAXMIN[] = {
     NULL,
 };
 static const char *const cg__prelude_DIV[] = {
-    "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n",
+    "// Rounds toward zero. x / 0 is 0. The smallest integer / -1 wraps around.\n",
     "template <typename T> static IND_INLINE T ind_div(T a, T b) {\n",
     "    if (b == 0) return 0;\n",
     "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n",
@@ -795,7 +794,7 @@ static const char *const cg__prelude_DIV[] = {
     NULL,
 };
 static const char *const cg__prelude_MOD[] = {
-    "// The sign of a; x % 0 is x.\n",
+    "// The remainder has the sign of a. x % 0 is x.\n",
     "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n",
     "    if (b == 0) return a;\n",
     "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n",
@@ -803,7 +802,7 @@ static const char *const cg__prelude_MOD[] = {
     NULL,
 };
 static const char *const cg__prelude_SHIFT[] = {
-    "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n",
+    "// A shift count that is negative or at least the width gives 0, or -1 for a negative number shifted right.\n",
     "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n",
     "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n",
     "}\n",
@@ -830,7 +829,7 @@ static const char *const cg__prelude_GCD[] = {
     NULL,
 };
 static const char *const cg__prelude_POW[] = {
-    "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n",
+    "// Exponentiation by squaring, which wraps around. A negative exponent gives 0, except for bases 1 and -1.\n",
     "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n",
     "    if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 != 0 ? T(-1) : T(1)) : T(0);\n",
     "    unsigned long long result = 1, square = (unsigned long long)base;\n",
@@ -843,8 +842,8 @@ static const char *const cg__prelude_POW[] = {
     NULL,
 };
 static const char *const cg__prelude_QUOTIENT[] = {
-    "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n",
-    "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n",
+    "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, with m = ceil(2^62 / d). With e = m * d - 2^62 < d, x * m / 2^62 is\n",
+    "// x / d + x * e / (d * 2^62); the second term is less than 1 / d.\n",
     "static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {\n",
     "    const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;\n",
     "    return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);\n",
@@ -852,7 +851,7 @@ static const char *const cg__prelude_QUOTIENT[] = {
     NULL,
 };
 static const char *const cg__prelude_FLOORDIV[] = {
-    "// Division that rounds down, and its remainder.\n",
+    "// Division that rounds toward minus infinity, and its remainder.\n",
     "template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {\n",
     "    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));\n",
     "}\n",
@@ -862,7 +861,7 @@ static const char *const cg__prelude_FLOORDIV[] = {
     NULL,
 };
 static const char *const cg__prelude_EXP_BELOW[] = {
-    "// exp(x - m) of x <= m, for sums whose largest term is 1: the exponential unit's error, 2^-22, is lost in them.\n",
+    "// exp(x - m) for x <= m, in sums whose largest term is 1. The error of ex2.approx, 2^-22, is below their rounding.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE float ind_exp2(float x) {\n",
     "    float y;\n",
@@ -874,14 +873,14 @@ static const char *const cg__prelude_EXP_BELOW[] = {
     "#endif\n",
     "static IND_INLINE float ind_exp_below(float x, float m) { return ind_exp2((x - m) * 1.44269504f); }\n",
     "static IND_INLINE double ind_exp_below(double x, double m) { return exp(x - m); }\n",
-    "// What to subtract: m, but 0 for -inf, as -inf - -inf is not a number.\n",
+    "// The maximum to subtract: m, or 0 if m is -inf, because -inf - -inf is NaN.\n",
     "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n",
     "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_RECIPROCAL_OF_SUM[] = {
-    "// 1 / x of 1 <= x < 2^126: the unit's and a step of Newton's, without a division's branches for other x; NaN of 0.\n",
+    "// 1 / x for 1 <= x < 2^126: rcp.approx and one Newton step, without the branches of a division. 1 / 0 is NaN.\n",
     "static IND_INLINE float ind_reciprocal_of_sum(float x) {\n",
     "#ifndef IND_EMULATION\n",
     "    float y;\n",
@@ -917,7 +916,7 @@ static const char *const cg__prelude_DIGAMMA[] = {
     NULL,
 };
 static const char *const cg__prelude_BESSEL_IE[] = {
-    "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n",
+    "// exp(-|x|) I_n(x): power series up to 30, asymptotic series beyond.\n",
     "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n",
     "    const double y = fabs(x);\n",
     "    double term = N ? y / 2 : 1, sum = term;\n",
@@ -934,7 +933,7 @@ static const char *const cg__prelude_BESSEL_IE[] = {
     NULL,
 };
 static const char *const cg__prelude_BESSEL_JY[] = {
-    "// J0 J1 Y0 Y1: by Miller's backward recurrence and Neumann's series, from 25 on by Hankel's asymptotic one.\n",
+    "// J0 J1 Y0 Y1: Miller's backward recurrence and Neumann's series; Hankel's asymptotic series from 25 on.\n",
     "template <int KIND> static IND_INLINE double ind_bessel_far(double y) {\n",
     "    double p = 1, q = 0, term = 1;\n",
     "    for (int k = 1; k <= 30; k++) {\n",
@@ -972,7 +971,7 @@ static const char *const cg__prelude_BESSEL_JY[] = {
     NULL,
 };
 static const char *const cg__prelude_ZETA[] = {
-    "// Hurwitz' zeta function: ten terms, and Euler and Maclaurin's formula for the rest.\n",
+    "// Hurwitz zeta function: ten terms, then the Euler-Maclaurin formula.\n",
     "static IND_INLINE double ind_zeta_positive(double x, double a) {\n",
     "    double sum = 0;\n",
     "    #pragma unroll 1\n",
@@ -990,7 +989,7 @@ static const char *const cg__prelude_ZETA[] = {
     "    rest = 1.0 / 12.0 + rest * ((x + 1) * (x + 2) * z);\n",
     "    return sum + (term * a / (x - 1) + term / 2) + rest * (term * x / a);\n",
     "}\n",
-    "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n",
+    "// For a < 0, the terms below 0 are the terms from f in (0, 1) to -a, with the sign of (-1)^x.\n",
     "static IND_INLINE double ind_zeta(double x, double a) {\n",
     "    const bool negative = a <= 0;\n",
     "    if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n",
@@ -1018,7 +1017,7 @@ static const char *const cg__prelude_IGAMMA[] = {
     "    const double rest = exp(-a * half_square) / sqrt(2 * 3.14159265358979323846 * a) * (c0 + c1 / a);\n",
     "    return UPPER ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;\n",
     "}\n",
-    "// The regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n",
+    "// Regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n",
     "template <bool UPPER> static IND_INLINE double ind_igamma(double a, double x) {\n",
     "    const double tiny = 1e-300;\n",
     "    double sum = 1, term = 1;\n",
@@ -1073,7 +1072,7 @@ static const char *const cg__prelude_PHILOX[] = {
 // Checks of indices that come from data.
 /* clang-format off */
 static const char *const cg__prelude_INDEX[] = {
-    "// An index read from memory: one outside [0, size) is reported, once, and replaced by 0.\n",
+    "// Checks an index read from memory: one outside [0, size) is reported once and replaced by 0.\n",
     "static IND_INLINE long long ind_index(long long i, long long size, unsigned long long id,\n",
     "                                                      unsigned long long *error) {\n",
     "    if (i >= 0 && i < size) return i;\n",
@@ -1083,7 +1082,7 @@ static const char *const cg__prelude_INDEX[] = {
     "    }\n",
     "    return 0;\n",
     "}\n",
-    "// The same where negative ones count from the end.\n",
+    "// The same, with negative indices counted from the end.\n",
     "static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id,\n",
     "                                                              unsigned long long *error) {\n",
     "    const long long at = i < 0 ? i + size : i;\n",
@@ -1097,8 +1096,7 @@ static const char *const cg__prelude_INDEX[] = {
 // Atomic updates of memory.
 /* clang-format off */
 static const char *const cg__prelude_ATOMIC[] = {
-    "// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4\n",
-    "// bytes.\n",
+    "// Atomic *p = f(*p). Compare and swap, on the aligned 4-byte word that contains a smaller element.\n",
     "template <typename W, typename T> union ind_word {\n",
     "    W whole;\n",
     "    T value;\n",
@@ -1132,7 +1130,7 @@ static const char *const cg__prelude_ATOMIC[] = {
     NULL,
 };
 static const char *const cg__prelude_ADD_F32[] = {
-    "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n",
+    "// Atomic p[j] += v.at[j]: one instruction for up to 16 bytes.\n",
     "#ifndef IND_EMULATION\n",
     "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n",
     "    if constexpr (N % 4 == 0) {\n",
@@ -1190,10 +1188,10 @@ static const char *const cg__prelude_ADD_BF16[] = {
 /* clang-format on */
 
 /* ====================================================================================== src/cuda/prelude/states.cuh */
-// States of reductions: how two are combined.
+// States of reductions, and how two states are combined.
 /* clang-format off */
 static const char *const cg__prelude_SUM[] = {
-    "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n",
+    "// State of a reduction. `join` combines two states; `lane` reads the state of the lane whose number differs in bits d.\n",
     "template <typename T> struct ind_sum {\n",
     "    T value;\n",
     "    IND_INLINE void join(const ind_sum &o) { value = value + o.value; }\n",
@@ -1218,7 +1216,7 @@ static const char *const cg__prelude_MAX[] = {
     NULL,
 };
 static const char *const cg__prelude_MAX_WARP[] = {
-    "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n",
+    "// Maximum of a warp by redux.sync on integers that have the order of the floats. NaN is the largest.\n",
     "#ifndef IND_EMULATION\n",
     "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n",
     "    if (LANES == 32) {\n",
@@ -1234,7 +1232,7 @@ static const char *const cg__prelude_MAX_WARP[] = {
     NULL,
 };
 static const char *const cg__prelude_MAX_BF16[] = {
-    "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n",
+    "// Combines a state with the maximum of N bf16, by packed 2-element instructions.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n",
     "    unsigned m;\n",
@@ -1259,7 +1257,7 @@ static const char *const cg__prelude_MAX_BF16[] = {
     NULL,
 };
 static const char *const cg__prelude_MAX_F16[] = {
-    "// The largest of N f16 joins a state: two by two, as they lie in memory.\n",
+    "// Combines a state with the maximum of N f16, by packed 2-element instructions.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n",
     "    unsigned m;\n",
@@ -1300,7 +1298,7 @@ static const char *const cg__prelude_ANY[] = {
     NULL,
 };
 static const char *const cg__prelude_ARGMAX[] = {
-    "// The largest value and the first place where it stands; NaN is largest. at < 0: none yet.\n",
+    "// Maximum and the first position that holds it. NaN is the largest. at < 0: no element yet.\n",
     "template <typename T> struct ind_argmax {\n",
     "    T value;\n",
     "    long long at;\n",
@@ -1317,7 +1315,7 @@ static const char *const cg__prelude_ARGMAX[] = {
     NULL,
 };
 static const char *const cg__prelude_WELFORD[] = {
-    "// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.\n",
+    "// Count, mean and sum of squared deviations (Welford 1962), combined as in Chan et al. 1979.\n",
     "template <typename T> struct ind_welford {\n",
     "    T count, mean, m2;\n",
     "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n",
@@ -1345,7 +1343,7 @@ static const char *const cg__prelude_WELFORD[] = {
     NULL,
 };
 static const char *const cg__prelude_SOFTMAX[] = {
-    "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n",
+    "// Maximum m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n",
     "template <typename T> struct ind_softmax {\n",
     "    T max, sum;\n",
     "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n",
@@ -1375,7 +1373,7 @@ static const char *const cg__prelude_SOFTMAX[] = {
 // Combining states across lanes, warps, blocks and clusters.
 /* clang-format off */
 static const char *const cg__prelude_DEPENDENCY[] = {
-    "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n",
+    "// Programmatic dependent launch: waits until the previous kernel in the stream has finished and its writes are visible.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE void ind_dependency_wait() {\n",
     "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n",
@@ -1384,7 +1382,7 @@ static const char *const cg__prelude_DEPENDENCY[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_LANES[] = {
-    "// Joins the states of LANES neighbouring lanes; every one of them gets the result.\n",
+    "// Combines the states of LANES adjacent lanes. Every lane gets the result.\n",
     "template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
@@ -1392,7 +1390,7 @@ static const char *const cg__prelude_JOIN_LANES[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_MOMENTS[] = {
-    "// Joins N states STEP apart of each of LANES lanes, of `count` values in all, with one division.\n",
+    "// Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.\n",
     "template <int N, int STEP, int LANES, typename T>\n",
     "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n",
     "    ind_welford<T> part[N];\n",
@@ -1413,7 +1411,7 @@ static const char *const cg__prelude_JOIN_MOMENTS[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_SHARED[] = {
-    "// Joins N states in shared memory, STEP apart, always in the same order.\n",
+    "// Combines N states in shared memory, STEP apart, in a fixed order.\n",
     "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n",
     "    S s = shared[0];\n",
     "    _Pragma(\"unroll\")\n",
@@ -1423,7 +1421,7 @@ static const char *const cg__prelude_JOIN_SHARED[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_WARPS[] = {
-    "// Joins the states of so many warps, MOST at the most, always in the same order. All are read at once.\n",
+    "// Combines the states of the given number of warps, at most MOST, in a fixed order. All loads are issued first.\n",
     "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n",
     "    S s[MOST];\n",
     "    _Pragma(\"unroll\")\n",
@@ -1436,7 +1434,7 @@ static const char *const cg__prelude_JOIN_WARPS[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_APART[] = {
-    "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n",
+    "// Combines the states of a warp's lanes that are STEP apart. Every lane gets the result.\n",
     "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n",
@@ -1444,7 +1442,7 @@ static const char *const cg__prelude_JOIN_APART[] = {
     NULL,
 };
 static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
-    "// Joins N states pairwise.\n",
+    "// Combines N states pairwise.\n",
     "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < N; d *= 2)\n",
@@ -1455,8 +1453,8 @@ static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
     NULL,
 };
 static const char *const cg__prelude_LAST_BLOCK[] = {
-    "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n",
-    "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n",
+    "// All threads of a block call this after the block has written its partial results. Returns true in the last of the\n",
+    "// blocks that share the counter. That block sees all partial results. It resets the counter to 0.\n",
     "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n",
     "    __shared__ bool last;\n",
     "    __syncthreads();\n",
@@ -1478,8 +1476,8 @@ static const char *const cg__prelude_LAST_BLOCK[] = {
     NULL,
 };
 static const char *const cg__prelude_TURN[] = {
-    "// The block's number by when it begins, in its first thread: known once it is asked for. The counter is 0 again\n",
-    "// behind the last one. All others have begun before that, and end without it, so that it may wait for them.\n",
+    "// A block's number in the order in which blocks start, in thread 0. A block may wait for blocks with lower numbers:\n",
+    "// they have started. The last block resets the counter to 0.\n",
     "static IND_INLINE unsigned ind_turn(unsigned *counter, unsigned blocks) {\n",
     "    unsigned turn = 0;\n",
     "#ifdef IND_EMULATION\n",
@@ -1494,14 +1492,14 @@ static const char *const cg__prelude_TURN[] = {
     "#endif\n",
     "    return turn;\n",
     "}\n",
-    "// For all threads of the block.\n",
+    "// The number in every thread of the block.\n",
     "static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {\n",
     "    return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);\n",
     "}\n",
     NULL,
 };
 static const char *const cg__prelude_SPLIT_WORDS[] = {
-    "// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.\n",
+    "// A state that is sent to another block: a 64-bit word per 4 bytes. A word is valid if its upper half is not 0.\n",
     "template <class S> union ind_split_state {\n",
     "    unsigned part[sizeof(S) / 4];\n",
     "    S state;\n",
@@ -1514,7 +1512,7 @@ static const char *const cg__prelude_SPLIT_WORDS[] = {
     "}\n",
     "template <class S> static IND_INLINE void ind_split_take(volatile unsigned long long *from, S &s) {\n",
     "    ind_split_state<S> u = {};\n",
-    "    unsigned long long word[sizeof(S) / 4]; // all are looked at before any is waited for\n",
+    "    unsigned long long word[sizeof(S) / 4]; // all words are loaded before the first wait\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) word[k] = from[k];\n",
     "    _Pragma(\"unroll\")\n",
@@ -1528,8 +1526,8 @@ static const char *const cg__prelude_SPLIT_WORDS[] = {
     NULL,
 };
 static const char *const cg__prelude_CLUSTER[] = {
-    "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n",
-    "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n",
+    "// The blocks of a cluster exchange states through distributed shared memory: each block sends its state to all. An\n",
+    "// mbarrier counts the bytes received. Stores to global memory that are in flight are not waited for.\n",
     "#ifndef IND_EMULATION\n",
     "static IND_INLINE unsigned ind_shared_address(const void *p) {\n",
     "    return (unsigned)__cvta_generic_to_shared(p);\n",
@@ -1614,9 +1612,9 @@ static const char *const cg__prelude_MMA_BF16[] = {
     NULL,
 };
 static const char *const cg__prelude_HALF_TILE[] = {
-    "// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64\n",
-    "// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in\n",
-    "// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.\n",
+    "// Offset of 8 adjacent 16-bit elements in a shared tile of ROWS rows of COLS elements. The tile consists of panels of 64\n",
+    "// columns. The chunks of a panel's row are permuted: one phase of ldmatrix reads 8 rows from 8 different groups of 4\n",
+    "// banks. These layouts are wgmma's 128-byte and 64-byte swizzle.\n",
     "template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {\n",
     "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
     "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n",
@@ -1625,12 +1623,13 @@ static const char *const cg__prelude_HALF_TILE[] = {
     NULL,
 };
 static const char *const cg__prelude_TILE_COPY[] = {
-    "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n",
+    "// Bytes to copy of 8 adjacent elements if `left` of them are before the edge.\n",
     "static IND_INLINE int ind_chunk_bytes(long long left) {\n",
     "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n",
     "}\n",
-    "// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],\n",
-    "// ..: `bytes` of it, the rest, the rows from num_rows on and those whose bit in `in` is 0 become zero.\n",
+    "// Starts the copy of a tile. A thread copies one chunk of every THREADS / (COLS / 8)-th row, from from[at[0]],\n",
+    "// from[at[1]], ... It copies `bytes` of each chunk and sets the rest to zero. Rows from num_rows on, and rows whose bit in\n",
+    "// `in` is 0, are set to zero.\n",
     "template <int ROWS, int COLS, int THREADS, typename Index, int N>\n",
     "static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],\n",
     "                                                     long long num_rows, int bytes, unsigned in) {\n",
@@ -1660,7 +1659,7 @@ static const char *const cg__prelude_CHUNK_COPY[] = {
     "    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;\n",
     "}\n",
     "#endif\n",
-    "// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.\n",
+    "// Starts the copy of 8 adjacent elements, or of the `left` elements before the edge; the rest is set to zero.\n",
     "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {\n",
     "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n",
     "    if (sizeof(T) == 1) {\n",
@@ -1684,7 +1683,7 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n",
     "    }\n",
     "}\n",
-    "// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n",
+    "// Two adjacent 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n",
     "template <int ROWS, int COLS, bool K_MAJOR>\n",
     "static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n",
     "    const int lane = threadIdx.x & 31;\n",
@@ -1694,8 +1693,8 @@ static const char *const cg__prelude_MMA_TILE[] = {
     "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n",
     "    }\n",
     "}\n",
-    "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps\n",
-    "// of k are loaded into registers while the present ones are multiplied.\n",
+    "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's 16 MI x 8 NI block at (m, n). The next 16 values of\n",
+    "// k are loaded into registers while the current ones are multiplied.\n",
     "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>\n",
     "static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,\n",
     "                                                    const unsigned short *tile_b, int m, int n) {\n",
@@ -1723,8 +1722,8 @@ static const char *const cg__prelude_MMA_TILE[] = {
 };
 static const char *const cg__prelude_WGMMA[] = {
     "#ifndef IND_EMULATION\n",
-    "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n",
-    "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n",
+    "// The matrix descriptor of a wgmma operand (PTX ISA): address of element (x, k) in the tile of ROWS rows of COLS elements,\n",
+    "// stride of panels, stride of groups of 8 rows, swizzle mode.\n",
     "template <int ROWS, int COLS, bool K_MAJOR>\n",
     "static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {\n",
     "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
@@ -1733,7 +1732,7 @@ static const char *const cg__prelude_WGMMA[] = {
     "    return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |\n",
     "           (W == 64 ? 1ull : 2ull) << 62;\n",
     "}\n",
-    "// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.\n",
+    "// Waits until at most N wgmma groups are in flight. The accumulators may be read if N is 0.\n",
     "template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]) {\n",
     "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n",
     "    if (N == 0) {\n",
@@ -1749,13 +1748,13 @@ static const char *const cg__prelude_WGMMA[] = {
     NULL,
 };
 static const char *const cg__prelude_SUM_TILE[] = {
-    "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n",
-    "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n",
-    "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n",
+    "// Offset of a sum in the shared tile between main loop and epilogue. Rows are padded by 8. In every second segment of 32\n",
+    "// columns, groups of 4 are swapped in pairs. Writes of mma fragments and reads of 8 adjacent sums per thread then have no\n",
+    "// bank conflicts (T of 4 bytes).\n",
     "template <int TN> static IND_INLINE int ind_sum_at(int row, int col) {\n",
     "    return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);\n",
     "}\n",
-    "// V neighbouring sums.\n",
+    "// V adjacent sums.\n",
     "template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {\n",
     "    constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));\n",
     "    _Pragma(\"unroll\")\n",
@@ -1783,8 +1782,8 @@ static const char *const cg__prelude_MMA_SUMS[] = {
     NULL,
 };
 static const char *const cg__prelude_FMA_TILE[] = {
-    "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n",
-    "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n",
+    "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that are\n",
+    "// TM / RM (TN / RN) groups apart: adjacent threads read adjacent groups.\n",
     "template <int TM, int TN, int TK, typename T, int RM, int RN>\n",
     "static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {\n",
     "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n",
@@ -1822,7 +1821,7 @@ static const char *const cg__prelude_FMA_TILE[] = {
 // Scans along rows and across blocks.
 /* clang-format off */
 static const char *const cg__prelude_SCAN_SUM[] = {
-    "// States of a scan: join puts what comes later behind this one.\n",
+    "// States of a scan. `join` combines this state with the state of the elements that follow.\n",
     "template <typename T> struct ind_scan_sum {\n",
     "    T value;\n",
     "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n",
@@ -1845,7 +1844,7 @@ static const char *const cg__prelude_SCAN_LOG[] = {
     "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n",
     "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n",
     "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n",
-    "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n",
+    "// Maximum and sum of exp(x - maximum): one exp combines two states. Equal infinities and NaN are preserved.\n",
     "template <typename T> struct ind_scan_log {\n",
     "    T max, sum;\n",
     "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n",
@@ -1866,7 +1865,7 @@ static const char *const cg__prelude_SCAN_LOG[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN_EXTREME[] = {
-    "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n",
+    "// Largest (smallest) value and its position, or -1. The later of equal values wins. NaN is preserved.\n",
     "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n",
     "    T value;\n",
     "    I at;\n",
@@ -1886,7 +1885,7 @@ static const char *const cg__prelude_SCAN_EXTREME[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN[] = {
-    "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n",
+    "// Inclusive scan over LANES adjacent lanes.\n",
     "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n",
     "    _Pragma(\"unroll\")\n",
     "    for (int d = 1; d < LANES; d *= 2) {\n",
@@ -1895,8 +1894,8 @@ static const char *const cg__prelude_SCAN[] = {
     "        if (threadIdx.x % LANES >= d) s = before;\n",
     "    }\n",
     "}\n",
-    "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n",
-    "// what comes before it in the lines. Returns all lines together.\n",
+    "// Exclusive scan of a warp. Its part of the row has K lines; a line has one segment per lane. s[k]: in, the state of this\n",
+    "// lane's segment of line k; out, the state of all segments before it. Returns the state of all lines.\n",
     "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n",
     "    S all = none;\n",
     "    _Pragma(\"unroll\")\n",
@@ -1910,8 +1909,8 @@ static const char *const cg__prelude_SCAN[] = {
     "    }\n",
     "    return all;\n",
     "}\n",
-    "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n",
-    "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n",
+    "// The same for a block; each warp has a part of the row. carry: in, the state before the block's chunk; out, the state\n",
+    "// before the next chunk. shared[WARPS] alternates: it is not written while warps may read the last chunk's.\n",
     "template <int LANES, int WARPS, int K, class S>\n",
     "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n",
     "    const S all = ind_scan_lines<LANES>(s, none);\n",
@@ -1938,9 +1937,9 @@ static const char *const cg__prelude_SCAN[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN_TEAM[] = {
-    "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n",
-    "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n",
-    "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n",
+    "// TEAM threads, LANES apart, have consecutive parts of N rows. s[j]: in, the state of this thread's part of row j; out, the\n",
+    "// state before it. The first LANES * N threads each scan the parts of one row, or of carry[] rows. carry: in, the state\n",
+    "// before the chunk; out, before the next one. shared[TEAM * N * LANES] alternates between chunks.\n",
     "template <int LANES, int TEAM, int N, int ROWS, class S>\n",
     "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n",
     "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n",
@@ -1974,7 +1973,7 @@ static const char *const cg__prelude_SCAN_TEAM[] = {
     NULL,
 };
 static const char *const cg__prelude_LOOKBACK[] = {
-    "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n",
+    "// A state in global memory: a 64-bit word per 4 bytes. A word is valid if its upper half is not 0.\n",
     "template <class S> struct ind_scan_words {\n",
     "    static constexpr int N = sizeof(S) / 4;\n",
     "    unsigned long long word[N];\n",
@@ -1986,7 +1985,7 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "        _Pragma(\"unroll\")\n",
     "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n",
     "    }\n",
-    "    // All are looked at before any is waited for.\n",
+    "    // All words are loaded before the first wait.\n",
     "    IND_INLINE void look(const unsigned long long *from) {\n",
     "        _Pragma(\"unroll\")\n",
     "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n",
@@ -2004,9 +2003,9 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "        return u.state;\n",
     "    }\n",
     "};\n",
-    "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n",
-    "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n",
-    "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n",
+    "// Decoupled lookback by one warp: the state before a tile of its row. Tiles form groups of 32; the last tile of a group\n",
+    "// computes the state before the next group. States are combined in a fixed order, whichever tile finishes first. A tile\n",
+    "// publishes a state only if another tile waits for it: no word is in flight when the last reader clears the words.\n",
     "template <class S>\n",
     "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n",
     "                                              const S &none) {\n",
@@ -2032,7 +2031,7 @@ static const char *const cg__prelude_LOOKBACK[] = {
     "    }\n",
     "    return front;\n",
     "}\n",
-    "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n",
+    "// As ind_scan_threads, for a tile of the row. shared[WARPS + 1].\n",
     "template <int WARPS, int K, class S>\n",
     "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n",
     "                                             int tiles) {\n",
@@ -2060,7 +2059,7 @@ static const char *const cg__prelude_LOOKBACK[] = {
     NULL,
 };
 static const char *const cg__prelude_SCAN_MAYBE[] = {
-    "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n",
+    "// A state of a combine function without an identity element, with a flag: is there a state?\n",
     "template <class S> struct ind_scan_maybe {\n",
     "    S state;\n",
     "    int any;\n",
@@ -2096,14 +2095,16 @@ static const char *const cg__prelude_SORT[] = {
     "template <typename T> struct ind_key {\n",
     "    static IND_INLINE T of(T x) { return x; }\n",
     "};\n",
-    "// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.\n",
+    "// Does element a at position i belong before b at position j? NaN is larger than every number. Equal elements are ordered\n",
+    "// by position.\n",
     "template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {\n",
     "    if (a < b || (b != b && a == a)) return !DOWN;\n",
     "    if (a > b || (a != a && b == b)) return DOWN;\n",
     "    return i < j;\n",
     "}\n",
-    "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n",
-    "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n",
+    "// One step of Batcher's bitonic network, in the form whose comparators all have the same direction. Elements beyond the\n",
+    "// last one would never move, so n need not be a power of two. Pairs are `gap` apart, or mirrored in their block if gap ==\n",
+    "// half.\n",
     "template <class KEY, bool DOWN, typename U, typename T, typename P>\n",
     "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n",
     "    __syncthreads();\n",
@@ -2259,9 +2260,9 @@ enum {
 #define X(name, needs) IND__CG_##name,
     IND__CG_PRELUDE(X)
 #undef X
-        IND__CG_NUM_PIECES
+        IND__CG_NUM_PRELUDE
 };
-_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "prelude functions are bits of ind__pieces");
+_Static_assert(IND__CG_NUM_PRELUDE <= IND__CG_MAX_PRELUDE, "prelude functions are bits of ind__prelude_set");
 
 static const struct {
     uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
@@ -2273,19 +2274,19 @@ static const struct {
 };
 
 /* With the pieces that this one is built on. */
-static void cg__add_piece(ind__pieces *set, int piece) {
+static void cg__add_prelude(ind__prelude_set *set, int piece) {
     set->word[piece / 64] |= 1ull << piece % 64;
     for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
-        cg__add_piece(set, cg__prelude[piece].needs[i]);
+        cg__add_prelude(set, cg__prelude[piece].needs[i]);
 }
 
-static void cg__add_pieces(ind__pieces *set, const ind__pieces *more) {
+static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *more) {
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
 }
 
 /* The source will need this piece. */
 static void cg__use(ind__writer *w, int piece) {
-    cg__add_piece(&w->prelude, piece);
+    cg__add_prelude(&w->prelude, piece);
 }
 
 /* ===================================================================================== src/cuda/emit/op_templates.c */
@@ -4278,7 +4279,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 }
 
 /* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
-static int cg__shifted_width(const ind__writer *w) {
+static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
@@ -4312,15 +4313,15 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool aligned) {
     ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
-    v->shifted = true;
+    v->misaligned = true;
     d->used &= ~IND__ASSUME_DIVISIBLE;
     const bool joins =
         d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
-    d->plan->starts_shifted =
+    d->plan->starts_misaligned =
         !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
     cg__no_vectors(d);
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -4363,14 +4364,14 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
    together, and stored element by element where it lies otherwise. */
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
-    const int wide = cg__shifted_width(&d->w);
+    const int wide = cg__misaligned_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
         return n; /* longer ones wait in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
-    cg__set_shifted(d, wide, guard, aligned);
+    cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
@@ -4398,15 +4399,15 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
         most = bytes;
         d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(&d->w);
+    const int wide = cg__misaligned_width(&d->w);
     if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
     if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
-    cg__set_shifted(d, wide, guard, aligned);
+    cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
 /* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
-static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
+static int cg__misaligned_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
@@ -4435,9 +4436,9 @@ static int cg__least_registers(const ind__writer *w) {
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
    below w->target->thresholds.least_registers if they need more than `least`. */
-static int cg__shifted_blocks(const ind__writer *w, int least) {
+static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
+    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -4446,7 +4447,7 @@ static int cg__shifted_blocks(const ind__writer *w, int least) {
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
-static int cg__shifted_reach(const ind__writer *w) {
+static int cg__misaligned_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
     return w->variant->vector;
@@ -4462,9 +4463,9 @@ static int cg__num_joins(const ind__writer *w);
    131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_shifted) return v->vector;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
     int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
-    while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
+    while (v->persistent && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
 }
 
@@ -4486,7 +4487,8 @@ static int cg__waiting_registers(const ind__writer *w) {
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->plan->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->misaligned ? (w->plan->starts_misaligned ? cg__boundary(w) - 1 : 0) + cg__misaligned_reach(w) - v->vector
+                         : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -4513,7 +4515,7 @@ static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
-static int64_t cg__bytes_under_way(const ind__writer *w) {
+static int64_t cg__bytes_in_flight(const ind__writer *w) {
     return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
@@ -4539,7 +4541,7 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
-    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
+    if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_in_flight(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
@@ -4555,7 +4557,7 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
 /* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
    ends. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
     if (!cg__start_known(w, w->plan->leader)) {
@@ -4564,8 +4566,8 @@ static void cg__emit_edges(ind__writer *w) {
                    cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code,
-                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-                   boundary - 1);
+                   w->plan->starts_misaligned ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
+                   start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
@@ -4577,7 +4579,7 @@ static void cg__emit_edges(ind__writer *w) {
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
     const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
-    if (!w->plan->starts_shifted) return;
+    if (!w->plan->starts_misaligned) return;
     if (cg__start_known(w, w->plan->leader)) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;
@@ -4878,7 +4880,7 @@ static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
-              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+              w->plan->starts_misaligned ? "p < 0 ? 0 : p" : "p", n, points);
     if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
@@ -4892,9 +4894,9 @@ static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_misaligned ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_misaligned ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
@@ -4919,7 +4921,7 @@ static bool cg__stores_seldom(const ind__writer *w) {
 }
 
 /* Pieces that a row is cut into, each for a warp. */
-static ind_expr cg__masked_pieces(const ind__writer *w) {
+static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
                             ind_int(w->context, 32 * w->variant->per_thread));
 }
@@ -4930,7 +4932,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
 
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
-    const ind_expr pieces = cg__masked_pieces(w);
+    const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
@@ -4965,7 +4967,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
-    const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
+    const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
     cg__begin(w, "if (%s < %s)", at, length);
@@ -4999,7 +5001,7 @@ static ind_status cg__emit_masked(ind__writer *w) {
 
 static ind_status cg__emit_pointwise(ind__writer *w) {
     cg__need_stores(w);
-    if (w->variant->shifted) {
+    if (w->variant->misaligned) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }
@@ -5021,14 +5023,14 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
 static void cg__choose_masked(cg__decider *d) {
     ind__variant *v = d->variant;
     const int last = d->plan->domain.rank - 1;
-    if (last < 1 || d->plan->part || v->shifted || !cg__stores_seldom(&d->w)) return;
+    if (last < 1 || d->plan->part || v->misaligned || !cg__stores_seldom(&d->w)) return;
     const uint32_t mask = cg__only_mask(&d->w, last);
     if (!mask || d->plan->varies[mask] >> last & 1) return;
     v->strategy = IND_STRATEGY_MASKED;
     v->rows = IND__CG_MASKED_ROWS;
     v->per_thread = v->vector;
     ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
-    cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
+    cg__grid(d, ind_expr_mul(groups, cg__masked_segments(&d->w)), v->threads / 32);
     cg__why(d, "%s; a warp tests the mask of %d rows at once", v->why, v->rows);
 }
 
@@ -5763,7 +5765,7 @@ static bool cg__is_fitted(const ind__writer *w) {
 }
 
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
-static int64_t cg__piece_vectors(const ind__writer *w) {
+static int64_t cg__segment_vectors(const ind__writer *w) {
     int64_t length;
     if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
         return 0;
@@ -5772,13 +5774,13 @@ static int64_t cg__piece_vectors(const ind__writer *w) {
 
 /* Lanes of a row that take a vector of it in each round. */
 static int cg__round_lanes(const ind__writer *w) {
-    const int pieces = w->variant->pieces;
-    return pieces ? pieces * (int)cg__piece_vectors(w) : cg__row_threads(w);
+    const int pieces = w->variant->segments;
+    return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
 /* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
 static bool cg__begins_at_sector(const ind__writer *w) {
-    return w->variant->pieces && w->variant->piece_lanes > cg__piece_vectors(w);
+    return w->variant->segments && w->variant->segment_lanes > cg__segment_vectors(w);
 }
 
 static bool cg__shares_states(const ind__writer *w) {
@@ -6047,8 +6049,8 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
-    while (steps > 2 && steps * bytes > under_way) steps /= 2;
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    while (steps > 2 && steps * bytes > in_flight) steps /= 2;
     return steps;
 }
 
@@ -6056,8 +6058,8 @@ static int cg__unroll_steps(const ind__writer *w) {
    far apart, which takes no registers for where that is. */
 
 static void cg__emit_piece(ind__writer *w) {
-    const int n = w->variant->vector, lanes = w->variant->piece_lanes;
-    if (!w->variant->pieces) return;
+    const int n = w->variant->vector, lanes = w->variant->segment_lanes;
+    if (!w->variant->segments) return;
     ind__textf(&w->code, "const int piece = (unsigned)lane / %du", lanes);
     if (!cg__begins_at_sector(w))
         ind__textf(&w->code, n > 1 ? ", within = (lane - piece * %d) * %d" : ", within = lane - piece * %d", lanes, n);
@@ -6072,7 +6074,7 @@ static uint32_t cg__piece_store(const ind__writer *w) {
 }
 
 /* Where piece `piece` of the row lies, of access i. */
-static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
+static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
@@ -6085,19 +6087,19 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
-    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->piece_lanes,
-               cg__expr_string(w, cg__piece_start(w, i, 0)), cg__sector_elements(w, i) - 1);
+    ind__textf(&w->code, "const int within = lane %% %d - (int)((%s) & %d);\n", w->variant->segment_lanes,
+               cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
 /* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
-    const int lanes = w->variant->pieces * w->variant->piece_lanes;
+    const int lanes = w->variant->segments * w->variant->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
     const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
                *last = "";
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
-        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
+        inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__segment_vectors(w));
     const char *join = *live || *inside ? " && " : "";
     if (!whole)
         last = cg__string(w, "%sr0 < %s", join, all);
@@ -6107,13 +6109,13 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 }
 
 /* Opens the loop over the rounds; returns how many scopes that are. */
-static int cg__begin_pieces(ind__writer *w) {
+static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
-    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->pieces);
+    ind__textf(&w->code, "const %s r0 = k * %d + piece;\n", cg__int(w), v->segments);
     w->var[first] = "r0";
     w->var[first + 1] = "within";
     if (!*condition) return 1;
@@ -6194,13 +6196,13 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
         const char *step = cg__is_fitted(w) ? cg__string(w, "threads * %d", n) : cg__string(w, "%d", threads * n);
         ind__textf(&w->code, "#pragma unroll %d\n", cg__unroll_steps(w));
-        if (v->shifted)
+        if (v->misaligned)
             cg__begin(w, "for (%s %s = head + lane%s; %s + %d <= %s; %s += %s)", type, r, times, r,
-                      cg__shifted_reach(w), extent, r, step);
+                      cg__misaligned_reach(w), extent, r, step);
         else
             cg__begin(w, "for (%s %s = lane%s; %s < %s; %s += %s)", type, r, times, r, extent, r, step);
-    } else if (v->pieces) {
-        return cg__begin_pieces(w);
+    } else if (v->segments) {
+        return cg__begin_segments(w);
     } else {
         int64_t row = 0;
         bool exact = ind_expr_is_int(cg__r_numel(w), &row) && row == (int64_t)threads * v->per_thread;
@@ -6208,10 +6210,10 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
         ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
                    type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
-                   v->shifted ? " + head" : "");
-        exact &= !v->shifted;
+                   v->misaligned ? " + head" : "");
+        exact &= !v->misaligned;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
-        const char *end = v->shifted ? cg__string(w, " + %d <=", cg__shifted_reach(w)) : " <";
+        const char *end = v->misaligned ? cg__string(w, " + %d <=", cg__misaligned_reach(w)) : " <";
         if (!exact) cg__begin(w, "if (%s%s%s %s)", sure, r, end, extent);
         scopes += !exact;
     }
@@ -6273,8 +6275,8 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 
 /* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
 static int cg__edge_rounds(const ind__writer *w) {
-    if (!w->variant->shifted) return 0;
-    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__shifted_reach(w) - 2;
+    if (!w->variant->misaligned) return 0;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
@@ -6324,7 +6326,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
 /* The loop that starts the loads which are chosen. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
-    if (w->variant->shifted) cg__emit_edge_loads(w, chosen);
+    if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
     int scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!chosen(w, i)) continue;
@@ -6461,7 +6463,7 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->misaligned) return false;
     return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
@@ -6516,7 +6518,7 @@ static void cg__use_next_edges(ind__writer *w) {
 /* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
    block takes an equal share of all, and those of its share that lie equally one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
-    return w->variant->stays && w->variant->shifted && w->variant->once;
+    return w->variant->persistent && w->variant->misaligned && w->variant->once;
 }
 
 /* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
@@ -6552,7 +6554,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     cg__begin(w, "if (%s < %s)", row, cg__orders_rows(w) ? "end" : cg__expr_string(w, cg__p_numel(w)));
     if (cg__orders_rows(w)) row = "to";
     cg__name_rows(w, row);
-    if (w->variant->shifted) cg__load_next_edges(w);
+    if (w->variant->misaligned) cg__load_next_edges(w);
     cg__declare_own_place(w, turn);
     int scopes = cg__emit_sweep_loops(w);
     cg__emit_copies(w, turn);
@@ -6566,7 +6568,7 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
 
 /* Must a row move to registers when its turn comes, to make place for the next one? */
 static bool cg__leaves_place(const ind__writer *w) {
-    return w->variant->stays && w->variant->stages == 1;
+    return w->variant->persistent && w->variant->stages == 1;
 }
 
 /* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
@@ -6619,7 +6621,7 @@ static void cg__emit_keeps(ind__writer *w) {
 /* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
 static void cg__emit_first_common(ind__writer *w) {
     if (!w->variant->once) return;
-    if (!w->variant->shifted) {
+    if (!w->variant->misaligned) {
         cg__emit_loads(w, cg__is_common);
         return;
     }
@@ -6637,16 +6639,16 @@ static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
                   type, name, name, name);
     else
         cg__begin(w, "for (%s %s = first, turn = 0; %s < %s; %s += step, turn++)", type, name, name, rows, name);
-    if (v->shifted) cg__name_rows(w, name);
-    if (v->shifted) cg__use_next_edges(w);
+    if (v->misaligned) cg__name_rows(w, name);
+    if (v->misaligned) cg__use_next_edges(w);
     ind__textf(&w->code, "ind_cp_async_wait<%d>();\n", beside);
     if (cg__leaves_place(w)) cg__emit_loads(w, cg__is_staged);
     ind__textf(&w->code, "const %s next = %s + %sstep;\n", type, orders ? "place" : name, beside ? "2 * " : "");
-    if (!beside && v->stays) cg__emit_stage(w, "next", "(turn + 1)");
+    if (!beside && v->persistent) cg__emit_stage(w, "next", "(turn + 1)");
 }
 
 static void cg__end_turn(ind__writer *w) {
-    if (!w->variant->stays) cg__emit_stage(w, "next", "0");
+    if (!w->variant->persistent) cg__emit_stage(w, "next", "0");
     cg__end(w);
 }
 
@@ -6673,7 +6675,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
         ind__textf(&w->code, "const %s first = blockIdx.x / %d, step = gridDim.x / %d;\n", type, v->cluster,
                    v->cluster);
     const bool beside = cg__copies_beside(w);
-    if (v->shifted) cg__declare_next_edges(w);
+    if (v->misaligned) cg__declare_next_edges(w);
     cg__emit_stage(w, "first", "0");
     if (beside) cg__emit_stage(w, "(first + step)", "1");
     cg__emit_first_common(w);
@@ -6880,9 +6882,9 @@ static void cg__need_all(ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_STORE) w->needed[i] = 0;
 }
 
-/* "// Sweep: s2 = maximum, s5 = any." */
+/* "// Pass: s2 = maximum, s5 = any." */
 static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
-    const char *before = "// Sweep: ";
+    const char *before = "// Pass: ";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
         char letter;
@@ -6890,14 +6892,14 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
         ind_reduction r = cg__step(w, i, s, &letter);
         bool welford = inst->reduction == IND_REDUCE_WELFORD, steps = cg__in_registers(w) && cg__two_step(inst);
         const char *what = !steps                 ? ind__reduction_name(r)
-                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the warp's mean"
-                                                               : "sum, for the warp's mean")
+                           : cg__meets_once(w, i) ? (s->second ? "sum of squared deviations from the mean of the warp"
+                                                               : "sum for the mean of the warp")
                            : s->second            ? (welford ? "sum of squared deviations" : "sum of exp")
-                                                  : (welford ? "sum, for the mean" : "max");
+                                                  : (welford ? "sum for the mean" : "max");
         ind__textf(&w->code, "%s%c%u = %s", before, letter, i, what);
         before = ", ";
     }
-    ind__textf(&w->code, before[0] == '/' ? "// Sweep: results.\n" : s->stores ? "; results.\n" : ".\n");
+    ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
 /* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
@@ -6956,7 +6958,7 @@ static void cg__emit_shared_loads(ind__writer *w) {
    registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
    three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
 }
 
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
@@ -6986,7 +6988,7 @@ static void cg__need_ahead(ind__writer *w) {
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->stays || v->held < 2) return;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->persistent || v->held < 2) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_KEEP);
@@ -7018,7 +7020,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
         if ((scopes == 1 && apart) || (scopes == 2 && cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (w->variant->shifted) cg__emit_edge(w, s);
+    if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
@@ -7172,7 +7174,7 @@ static void cg__end_run(ind__writer *w) {
     if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
     cg__end(w);
     if (!cg__in_registers(w)) return;
-    ind__textf(&w->code, "// What the run has joined of each column.\n");
+    ind__textf(&w->code, "// Results of each column over the block's rows.\n");
     if (!cg__has_teams(w)) {
         cg__store_columns(w);
         return;
@@ -7216,7 +7218,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
-        if (v->shifted) return;
+        if (v->misaligned) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
         if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
@@ -7496,7 +7498,7 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     cg__need_sweep(w, s);
     cg__emit_states(w, s);
     cg__emit_lanes(w);
-    ind__textf(&w->code, "// The blocks of a row take turns, so that together they read neighbours.\n");
+    ind__textf(&w->code, "// The blocks of a row read it interleaved: together they read consecutive memory.\n");
     cg__emit_split_loop(w, s, cg__string(w, "((%s)blockIdx.y * %d + lane) * %d", type, w->variant->threads, n),
                         cg__string(w, "%s * %d", splits, w->variant->threads * n),
                         whole ? extent : cg__string(w, "%s / %d * %d", extent, n, n), cg__emit_chunk);
@@ -7726,7 +7728,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
-    if (w->variant->shifted && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
+    if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
     if (w->variant->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);
@@ -9729,8 +9731,8 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     int n = w->variant->tile_n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
-    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles, in the "
-                  "background, by 128 threads.\n");
+    ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
+                  "asynchronous, one warpgroup.\n");
     ind__textf(t, "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR>\n");
     ind__textf(
         t, "static __device__ __forceinline__ void ind_wgmma_tile(float (&c)[%d][4], const unsigned short *tile_a,\n",
@@ -10166,11 +10168,11 @@ static void cg__choose_pointwise(cg__decider *d) {
         v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
         v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    v->per_thread = v->vector * (v->misaligned ? 1 : cg__pointwise_steps(&d->w));
     ind_expr points = cg__p_numel(&d->w);
-    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    if (d->plan->starts_misaligned) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
     cg__grid(d, points, (int64_t)v->threads * v->per_thread);
-    if (v->shifted)
+    if (v->misaligned)
         cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
         cg__why(d, "%d elements per thread: %s", v->vector,
@@ -10295,8 +10297,8 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int edges = v->shifted ? v->vector + cg__shifted_reach(&d->w) - 2 : 0; /* at most */
+    const int rest = v->misaligned ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
+    const int edges = v->misaligned ? v->vector + cg__misaligned_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
@@ -10314,7 +10316,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->misaligned && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
@@ -10359,7 +10361,7 @@ static int cg__looped_sweeps(const ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
            !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
@@ -10397,8 +10399,8 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
         return false;
-    const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
-              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
+    const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
+              some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
@@ -10418,7 +10420,7 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
    and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted) return cg__wish_shifted_blocks(d);
+    if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
     const bool alone =
@@ -10443,9 +10445,9 @@ static bool cg__wish_blocks(cg__decider *d) {
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    if (!v->to || d->plan->part || v->pieces) return;
-    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
-                                  : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
+    if (!v->to || d->plan->part || v->segments) return;
+    ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
+                                     : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
@@ -10482,34 +10484,34 @@ static bool cg__counts_places(const ind__writer *w) {
    which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
    pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
 static int64_t cg__lanes_of_piece(const ind__writer *w) {
-    const int64_t vectors = cg__piece_vectors(w);
+    const int64_t vectors = cg__segment_vectors(w);
     const uint32_t i = cg__piece_store(w);
     if (w->variant->vector > 1 || w->variant->strategy != IND_STRATEGY_ROW_BLOCK || !i) return vectors;
-    const ind_expr apart = ind_expr_sub(cg__piece_start(w, i, 1), cg__piece_start(w, i, 0));
+    const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
     const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
     return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
-static bool cg__take_pieces(cg__decider *d, int lanes, int64_t each) {
+static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    d->variant->pieces = (int)pieces;
-    d->variant->piece_lanes = (int)each;
+    d->variant->segments = (int)pieces;
+    d->variant->segment_lanes = (int)each;
     return true;
 }
 
 /* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
    pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
    and 58 % of a copy, of bf16 36 and 47.) */
-static int64_t cg__choose_pieces(cg__decider *d, int lanes) {
-    const int64_t vectors = cg__piece_vectors(&d->w);
-    d->variant->pieces = d->variant->piece_lanes = 0;
-    if (!vectors || d->variant->shifted || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+static int64_t cg__choose_segments(cg__decider *d, int lanes) {
+    const int64_t vectors = cg__segment_vectors(&d->w);
+    d->variant->segments = d->variant->segment_lanes = 0;
+    if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
         return lanes;
-    const bool taken = cg__take_pieces(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_pieces(d, lanes, vectors);
-    return taken ? d->variant->pieces * vectors : lanes;
+    const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
+    return taken ? d->variant->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -10535,7 +10537,7 @@ static cg__held_words cg__count_held(const ind__writer *w) {
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
+    const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
     return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
            w->target->sm_registers;
 }
@@ -10545,8 +10547,8 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
    91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted) {
-        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+    if (v->misaligned) {
+        v->blocks_per_sm = d->way == 0 ? cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
         d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
         if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
@@ -10573,7 +10575,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
             cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
         if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
+    if (v->vector <= 4 || threads < (v->misaligned ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
     return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
 }
@@ -10585,24 +10587,24 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
     for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
-        int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
-        int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
+        int64_t per_vector = cg__choose_segments(d, threads) * v->vector;
+        int64_t per_thread = (longest + (v->misaligned ? -v->vector : -1) + per_vector) / per_vector * v->vector;
         if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
-                              d->w.target->sm_registers / threads)
+        if (v->misaligned && cg__misaligned_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                                 d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
-        if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
+        if (v->misaligned) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
         break;
     }
-    v->pieces = 0;
+    v->segments = 0;
     return false;
 }
 
@@ -10646,8 +10648,8 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 /* Elements of a row for each thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int64_t per_vector = cg__choose_pieces(d, v->threads * v->cluster) * v->vector;
-    const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    const int64_t per_vector = cg__choose_segments(d, v->threads * v->cluster) * v->vector;
+    const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
@@ -10682,7 +10684,8 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
+    const int other =
+        w->target->thresholds.staged_registers + (v->misaligned ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
     const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
@@ -10709,7 +10712,7 @@ static bool cg__choose_held(cg__decider *d) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
                          cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
@@ -10717,15 +10720,15 @@ static bool cg__choose_held(cg__decider *d) {
         if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
                                     : held * v->per_thread > room && o < N - 1)
             continue;
-        if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
+        if (!v->persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
         if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
         d->more_ways = seen++ > d->way;
     }
-    if (v->stays && v->stages > 1) return true;
+    if (v->persistent && v->stages > 1) return true;
     d->more_ways = seen > d->way; /* behind them is another strategy */
-    if (!d->more_ways && !v->stays) d->way -= seen;
+    if (!d->more_ways && !v->persistent) d->way -= seen;
     return d->more_ways;
 }
 
@@ -10776,7 +10779,7 @@ static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blo
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
-            return w->variant->shifted;
+            return w->variant->misaligned;
     return false;
 }
 
@@ -10819,18 +10822,18 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
-    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = cg__bytes_under_way(&d->w) / d->w.target->num_sms;
+    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.misaligned;
+    const int64_t in_flight = cg__bytes_in_flight(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
         (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
          : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
                             : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
+    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
         words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
@@ -10871,7 +10874,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
-            one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+            one.misaligned && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
@@ -10881,7 +10884,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
+    if (!one.misaligned && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
     *d->variant = one;
     if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
@@ -10895,7 +10898,7 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
 static bool cg__start_at_lines(cg__decider *d) {
     ind__variant *v = d->variant;
-    if (v->shifted || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
+    if (v->misaligned || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
         !ind_expr_is_int(cg__r_numel(&d->w), NULL))
         return false;
     const uint32_t leader = cg__shift_leader(&d->w, v->vector);
@@ -10903,7 +10906,7 @@ static bool cg__start_at_lines(cg__decider *d) {
     const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(&d->w, leader));
     if (ind_known_multiple(cg__row_start(&d->w, leader), line)) return false;
     d->plan->leader = leader;
-    return v->shifted = d->plan->starts_shifted = true;
+    return v->misaligned = d->plan->starts_misaligned = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
@@ -10912,8 +10915,8 @@ static bool cg__start_at_lines(cg__decider *d) {
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (v->cluster < 2 || v->pieces) return;
-    const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
+    if (v->cluster < 2 || v->segments) return;
+    const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
@@ -10924,8 +10927,8 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     const ind__variant before = *v;
     if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->stays = stays;
-    v->once = v->shifted; /* for the question what could be held */
+    v->persistent = stays;
+    v->once = v->misaligned; /* for the question what could be held */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -10962,7 +10965,7 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
    shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
    H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
-static bool cg__shifted_alone(cg__decider *d, int64_t longest) {
+static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
     const bool several = cg__num_joins(&d->w) > 1;
@@ -10990,7 +10993,7 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
    elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
-    if (d->variant->shifted) alone = cg__shifted_alone(d, longest);
+    if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
     if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
@@ -11243,8 +11246,8 @@ static void cg__choose_finish(cg__decider *d) {
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
    cross entropy 0.97 and 0.85 of a copy, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
-    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
-    return narrow && cg__shifted_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
+    const bool narrow = w->variant->misaligned && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
+    return narrow && cg__misaligned_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
@@ -11917,19 +11920,19 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     t->indent--;
 }
 
-static bool cg__has_pieces(const ind__pieces *set) {
+static bool cg__has_prelude_set(const ind__prelude_set *set) {
     uint64_t any = 0;
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) any |= set->word[i];
     return any;
 }
 
-static bool cg__has_piece(const ind__pieces *set, int piece) {
+static bool cg__has_prelude(const ind__prelude_set *set, int piece) {
     return set->word[piece / 64] >> piece % 64 & 1;
 }
 
-static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
-    for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
-        if (!cg__has_piece(pieces, i)) continue;
+static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
+    for (int i = 0; i < IND__CG_NUM_PRELUDE; i++) {
+        if (!cg__has_prelude(pieces, i)) continue;
         for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
@@ -11981,7 +11984,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     cg__write_data_sizes(w, &first);
     cg__write_evictions(w, &first);
     if (cg__pass_records(w)) return ind__failed(w->context);
-    if (cg__has_pieces(&w->prelude) || w->num_functions)
+    if (cg__has_prelude_set(&w->prelude) || w->num_functions)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
     if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
@@ -12014,7 +12017,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
-    const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
     if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
                                d->w.target->sm_registers / threads) {
         *v = before;
@@ -12035,7 +12038,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
     const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->shifted) return false;
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->misaligned) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
@@ -12056,7 +12059,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
 /* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
 static bool cg__retune_together(cg__decider *d, int num) {
     ind__variant *v = d->variant;
-    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->shifted) return false;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->misaligned) return false;
     if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
         v->per_thread = num * v->vector;
         return true;
@@ -12231,7 +12234,7 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
     bool tried = false; /* to do without clusters */
     *used = 0;
-    for (int way = p->tuning.way;; way++, v = v->otherwise) {
+    for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
         ind_status status = cg__plan_way(p, k, v, assume, way, &more, used);
         tried |= v->cluster < 2;
@@ -12240,8 +12243,8 @@ static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__varian
             way = IND__CG_ALONE + (tried ? way : -1);
         }
         if (status || !more) return status;
-        v->otherwise = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
-        if (!v->otherwise) return IND_OUT_OF_MEMORY;
+        v->fallback = (ind__variant *)ind__arena_alloc(&p->arena, sizeof *v);
+        if (!v->fallback) return IND_OUT_OF_MEMORY;
     }
 }
 
@@ -12407,7 +12410,7 @@ typedef struct cg__part {
     const char *params;   /* of its function, behind the block's place */
     const char *code;     /* of its function */
     const char *outside;  /* what stands before it: ind_wgmma_tile */
-    ind__pieces prelude;
+    ind__prelude_set prelude;
     bool barrier; /* all threads of the block must take part */
     bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
@@ -12661,7 +12664,7 @@ static void cg__write_table(cg__combo *x) {
 }
 
 static const char cg__row_of[] =
-    "// The row of a block: the first one that ends behind it.\n"
+    "// The table row of a block: the first row whose `end` is greater.\n"
     "template <typename T> static IND_INLINE int ind_row_of(const T *row, int num, unsigned block) {\n"
     "    int low = 0;\n"
     "    for (int high = num - 1; low < high;) {\n"
@@ -12674,17 +12677,16 @@ static const char cg__row_of[] =
 
 static void cg__write_combo(cg__combo *x) {
     ind__text *t = &x->text;
-    ind__pieces prelude = {0};
-    if (x->variant->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = {0};
+    if (x->variant->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     for (uint32_t i = 0; i < x->num_parts; i++) {
-        cg__add_pieces(&prelude, &x->part[i]->prelude);
-        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_piece(&prelude, IND__CG_QUOTIENT);
+        cg__add_prelude_set(&prelude, &x->part[i]->prelude);
+        if (cg__num_axes(&x->part[i]->variant) > 1) cg__add_prelude(&prelude, IND__CG_QUOTIENT);
     }
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
     ind__text_raw(t, x->part[0]->outside, strlen(x->part[0]->outside));
-    ind__textf(t,
-               "// The place of a block among those of its part.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
+    ind__textf(t, "// Index of a block in its kernel.\nstruct ind_block {\n    unsigned x, y, z;\n};\n\n");
     if (x->num_functions < x->num_parts) ind__text_raw(t, cg__row_of, sizeof cg__row_of - 1);
     for (uint32_t f = 0; f < x->num_functions; f++) cg__write_function(x, f);
     cg__write_table(x);
@@ -12930,7 +12932,7 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
 static const char cg__finish_text[] =
-    "// What the block has found of its own rows.\n"
+    "// Results of the block's own rows.\n"
     "static IND_INLINE unsigned *ind_own() {\n"
     "    __shared__ unsigned own[IND_HANDED * IND_ROWS];\n"
     "    return own;\n"
@@ -12939,11 +12941,11 @@ static const char cg__finish_text[] =
     "    unsigned bits;\n"
     "    T value;\n"
     "};\n"
-    "// The place of a block among those of its part, and when it began, as ind_turn has it.\n"
+    "// Index of a block in its kernel, and its number in the order in which blocks start (ind_turn).\n"
     "struct ind_block {\n"
     "    unsigned x, y, z, turn;\n"
     "};\n"
-    "// The thread that has found the one row of a block knows the turn.\n"
+    "// If a block has one row, the thread with its result knows the turn.\n"
     "template <typename T>\n"
     "static IND_INLINE void ind_leave(const ind_block block, unsigned long long *lookback, int which, int row, "
     "int rows, T value) {\n"
@@ -12954,14 +12956,14 @@ static const char cg__finish_text[] =
     "    else\n"
     "        ind_own()[which * IND_ROWS + row - (int)blockIdx.x * IND_ROWS] = u.bits;\n"
     "}\n"
-    "// All threads of a block call this once it is done. True in those of the block that began last that take what "
-    "all\n"
-    "// have found; the others hand it over: words that are there once their upper half is not 0.\n"
+    "// All threads of a block call this at its end. Returns true in the threads of the last block that read the "
+    "results\n"
+    "// of all rows. The other blocks store their results: 64-bit words, valid if the upper half is not 0.\n"
     "static IND_INLINE bool ind_finishes(unsigned long long *lookback, unsigned turn, int rows) {\n"
     "    bool last;\n"
     "    if (IND_TAKERS > 32 || IND_ROWS > 1) {\n"
     "        last = ind_began_last(turn, gridDim.x);\n"
-    "    } else { // the first thread has left what there is\n"
+    "    } else { // the first thread has stored the result\n"
     "        if (threadIdx.x >= 32) return false;\n"
     "        last = __shfl_sync(0xffffffffu, turn, 0) == gridDim.x - 1;\n"
     "        __syncwarp();\n"
@@ -12971,7 +12973,7 @@ static const char cg__finish_text[] =
     "        ((volatile unsigned long long *)lookback)[1 + i / IND_ROWS * rows + row] = 1ull << 32 | ind_own()[i];\n"
     "    return last && threadIdx.x < IND_TAKERS;\n"
     "}\n"
-    "// The word as it is now, and what it holds once it is there.\n"
+    "// ind_look: the word, valid or not. ind_take: its value, when it is valid.\n"
     "static IND_INLINE unsigned long long ind_look(unsigned long long *lookback, int which, int row, int rows) {\n"
     "    const unsigned own = row - blockIdx.x * IND_ROWS;\n"
     "    volatile unsigned long long *const from = lookback + 1 + which * rows + row;\n"
@@ -13106,14 +13108,14 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
-    ind__pieces prelude = x->part[0]->prelude;
-    cg__add_pieces(&prelude, &x->part[1]->prelude);
-    cg__add_piece(&prelude, IND__CG_TURN);
-    if (cg__has_piece(&prelude, IND__CG_MAX)) cg__add_piece(&prelude, IND__CG_MAX_WARP);
-    if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = x->part[0]->prelude;
+    cg__add_prelude_set(&prelude, &x->part[1]->prelude);
+    cg__add_prelude(&prelude, IND__CG_TURN);
+    if (cg__has_prelude(&prelude, IND__CG_MAX)) cg__add_prelude(&prelude, IND__CG_MAX_WARP);
+    if (v->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
-    ind__textf(t, "// Values of a row that are handed over, rows of a block, and threads that take all values.\n");
+    ind__textf(t, "// Results of a row, rows of a block, threads of the last block that read all results.\n");
     ind__textf(t, "enum { IND_HANDED = %u, IND_ROWS = %d, IND_TAKERS = %d };\n", (unsigned)h->num, v->rows, h->threads);
     ind__text_raw(t, cg__finish_text, sizeof cg__finish_text - 1);
     for (uint32_t f = 0; f < 2; f++) cg__write_function(x, f);
@@ -13151,7 +13153,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__join_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
-    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
+    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
     v->takes_next = true;
     *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
@@ -13403,14 +13405,14 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
 
 /* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
-    for (;; v = v->otherwise) {
+    for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
         for (uint32_t i = 0; v->arg && i < v->num_args; i++)
             if (v->arg[i].kind == IND__ARG_BUFFER)
                 v->arg[i].buffer = cg__buffer_there(p, from, to, num, v->arg[i].buffer);
-        if (!v->arg || !v->otherwise) return v->arg != NULL;
-        v->otherwise = (ind__variant *)ind__arena_copy(&p->arena, v->otherwise, sizeof *v->otherwise);
-        if (!v->otherwise) return false;
+        if (!v->arg || !v->fallback) return v->arg != NULL;
+        v->fallback = (ind__variant *)ind__arena_copy(&p->arena, v->fallback, sizeof *v->fallback);
+        if (!v->fallback) return false;
     }
 }
 
@@ -13480,16 +13482,17 @@ static ind_status cg__plan_all(ind_plan *p) {
    All ways that are left to make it, which the build may not have spilled enough to need. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
-    const bool threads = !v->crowded && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
-                                         v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
+    const bool threads =
+        !v->replaced_cluster && (points || warps || v->strategy == IND_STRATEGY_ROW_BLOCK ||
+                                 v->strategy == IND_STRATEGY_ROW_LOOPED || v->strategy == IND_STRATEGY_COLUMN);
     const int candidate[] = {v->threads / 2, v->threads * 2, v->threads / 4, v->threads * 4};
     const int together = warps ? (v->batch ? v->batch : 1) : points && v->vector ? v->per_thread / v->vector : 1;
     int num = 0;
-    for (int i = 0; threads && !v->shifted && v->batch < 2 && i < 4; i++)
+    for (int i = 0; threads && !v->misaligned && v->batch < 2 && i < 4; i++)
         if (candidate[i] >= 32 && candidate[i] <= 1024) tuning[num++] = (ind__tuning){.threads = candidate[i]};
-    for (const ind__variant *way = v->otherwise; way && num < IND__MAX_TUNED; way = way->otherwise)
+    for (const ind__variant *way = v->fallback; way && num < IND__MAX_TUNED; way = way->fallback)
         tuning[num++] = (ind__tuning){.way = way->way};
-    for (int n = 1; (warps || together > 1) && !v->shifted && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
+    for (int n = 1; (warps || together > 1) && !v->misaligned && n <= IND__CG_MAX_BATCH && num < IND__MAX_TUNED; n *= 2)
         if (n != together) tuning[num++] = (ind__tuning){.together = n};
     return num;
 }
@@ -13749,7 +13752,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
         return "threads per block are no multiple of 32 up to 1024";
     if (v->index_bits != 32 && v->index_bits != 64) return "indices are neither 32 nor 64 bits";
     if (!cg__power_of_two(v->vector) || v->vector > 16) return "the vector width is no power of two up to 16";
-    if (v->shifted && v->vector < 2) return "single elements have no boundaries";
+    if (v->misaligned && v->vector < 2) return "single elements have no boundaries";
     if (!v->source || !v->source_bytes || !v->entry[0] || !v->why) return "it has no source, name or reason";
     const bool block = v->strategy == IND_STRATEGY_ROW_BLOCK || v->strategy == IND_STRATEGY_ROW_LOOPED;
     if (ind__ok(v->fitted) && (!block || v->cluster > 1 || !cg__is_declared(v->fitted)))
@@ -13761,7 +13764,7 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     if (!ind__ok(v->shared_bytes) || !cg__is_declared(v->shared_bytes) ||
         cg__upper_bound(v->shared_bytes) > p->target.shared_per_block)
         return "more shared memory than a block can have";
-    const ind__variant *way = v->otherwise;
+    const ind__variant *way = v->fallback;
     if (way && (way->guard_aligned != v->guard_aligned || ind__ok(way->guard) != ind__ok(v->guard) ||
                 (ind__ok(v->guard) && !ind_expr_same(way->guard, v->guard))))
         return "what is built in its place has another guard";
@@ -13769,9 +13772,9 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
-    if (v->stays && (!staged || v->resident < 1)) return "persistent blocks without rows";
-    if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
+    if (v->persistent && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
+    if (v->persistent && (!staged || v->resident < 1)) return "persistent blocks without rows";
+    if (v->segments && (v->misaligned || v->segment_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
         return "segments of a row that is not in registers";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
@@ -13799,7 +13802,7 @@ ind_status ind__plan_verify(const ind_plan *p) {
         const ind_kernel_plan *k = &p->kernel[i];
         for (int v = 0; v < k->num_variants; v++) {
             const char *rule = NULL;
-            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->otherwise)
+            for (const ind__variant *way = &k->variant[v]; way && !rule; way = way->fallback)
                 rule = cg__broken_rule(p, k, way, v + 1 == k->num_variants);
             if (rule)
                 return ind__fail(p->context, IND_VERIFY, "plan of kernel %u (%s), variant %d: %s", i, k->kernel->name,
@@ -13846,9 +13849,9 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent++;
     ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
                v->per_thread, v->vector, v->rows, v->index_bits);
-    if (v->shifted) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
-    if (v->pieces)
-        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->pieces, v->piece_lanes);
+    if (v->misaligned) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
+    if (v->segments)
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->segments, v->segment_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
@@ -13871,9 +13874,11 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
     if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->spilled) ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->spilled);
-    if (v->crowded) ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->crowded);
-    for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
+    if (v->replaced_local_bytes)
+        ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->replaced_local_bytes);
+    if (v->replaced_cluster)
+        ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->replaced_cluster);
+    for (const ind__variant *last = v, *way; (way = last->fallback) != NULL; last = way)
         ind__textf(t, "fallback if it spills%s: %s: %s\n",
                    last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
                    ind__strategy_text(way->strategy), way->why);
@@ -13957,16 +13962,17 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__text_json(t, ind__strategy_text(v->strategy));
     ind__textf(t, ", \"why\": ");
     ind__text_json(t, v->why);
-    ind__textf(
-        t,
-        ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"shifted\": %s, \"rows\": %d, ",
-        v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->shifted ? "true" : "false", v->rows);
-    ind__textf(t, "\"pieces\": %d, \"piece_lanes\": %d, ", v->pieces, v->piece_lanes);
     ind__textf(t,
-               "\"index_bits\": %d, \"cluster\": %d, \"stays\": %d, \"spilled\": %d, \"crowded\": %d, \"otherwise\": ",
-               v->index_bits, v->cluster, v->stays, v->spilled, v->crowded);
-    if (v->otherwise)
-        ind__text_json(t, v->otherwise->why);
+               ", \"threads\": %d, \"blocks_per_sm\": %d, \"per_thread\": %d, \"vector\": %d, \"misaligned\": %s, "
+               "\"rows\": %d, ",
+               v->threads, v->blocks_per_sm, v->per_thread, v->vector, v->misaligned ? "true" : "false", v->rows);
+    ind__textf(t, "\"segments\": %d, \"segment_lanes\": %d, ", v->segments, v->segment_lanes);
+    ind__textf(t,
+               "\"index_bits\": %d, \"cluster\": %d, \"persistent\": %d, \"replaced_local_bytes\": %d, "
+               "\"replaced_cluster\": %d, \"fallback\": ",
+               v->index_bits, v->cluster, v->persistent, v->replaced_local_bytes, v->replaced_cluster);
+    if (v->fallback)
+        ind__text_json(t, v->fallback->why);
     else
         ind__textf(t, "null");
     ind__textf(t, ", ");
@@ -13979,7 +13985,7 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, "], \"shared_bytes\": ");
     cg__print_json_expr(t, v->shared_bytes);
     ind__textf(t, ", \"counters\": %u, \"partial_bytes\": %lld", v->num_counters, (long long)v->partial_bytes);
-    ind__textf(t, ", \"fitted\": ");
+    ind__textf(t, ", \"fitted_threads\": ");
     if (ind__ok(v->fitted))
         cg__print_json_expr(t, v->fitted);
     else
@@ -14039,7 +14045,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
 
 ind_expr ind__staged_grid(const ind__variant *v) {
     ind_context *c = v->items.context;
-    const ind_expr rows = v->stays ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
+    const ind_expr rows = v->persistent ? ind_expr_min(v->items, ind_int(c, v->resident)) : v->items;
     return ind_expr_mul(rows, ind_int(c, v->cluster));
 }
 

@@ -1921,10 +1921,10 @@ typedef struct rt__exec_arg {
 
 typedef struct rt__exec_variant {
     const ind__variant *plan;
-    /* What a launch runs in its place: itself, or one of the ways to make it otherwise; NULL until it is built. All
+    /* What a launch runs in its place: itself, or one of the ways to make it fallback; NULL until it is built. All
        that is below is known before, but for `function` and `resident`. */
     _Atomic(struct rt__exec_variant *) built;
-    struct rt__exec_variant *otherwise;
+    struct rt__exec_variant *fallback;
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */
@@ -5453,7 +5453,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->stays && v->cluster > 1;
+    return v->persistent && v->cluster > 1;
 }
 
 /* How many clusters of the variant the device runs at once. */
@@ -5516,9 +5516,9 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
 /* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
 static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
-    while (!status && (v = v->otherwise) != NULL) {
-        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
-        out = out->otherwise;
+    while (!status && (v = v->fallback) != NULL) {
+        out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
+        out = out->fallback;
         status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
     }
     return status;
@@ -5592,7 +5592,7 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
 /* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    if (!v->otherwise) return 0;
+    if (!v->fallback) return 0;
     rt__pack_key(v->source, v->source_bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
@@ -5601,7 +5601,7 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 /* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
    that needs no cluster: should the device have no place for one. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->otherwise, *alone = v->alone;
+    ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
@@ -5610,9 +5610,9 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
     if (less < local) {
         *v = *way;
-        v->spilled = local;
+        v->replaced_local_bytes = local;
     } else {
-        v->otherwise = way->otherwise;
+        v->fallback = way->fallback;
         if (!alone && way->cluster < 2) alone = way;
     }
     v->alone = alone;
@@ -5630,7 +5630,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
+                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
@@ -5682,7 +5682,7 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
 /* What was found for the variant, or for what is built in its place if it spills. */
 static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
     const rt__tuned *t = NULL;
-    for (; v && !t; v = v->otherwise) {
+    for (; v && !t; v = v->fallback) {
         uint64_t key[2];
         rt__pack_key(v->source, v->source_bytes, arch, key);
         t = rt__find_tuned(r, key);
@@ -5731,7 +5731,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     if (v->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->otherwise;
+    while (way && way->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
@@ -5739,8 +5739,8 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;
-    if (last) v->otherwise = NULL; /* they have been tried */
-    v->crowded = blocks;
+    if (last) v->fallback = NULL; /* they have been tried */
+    v->replaced_cluster = blocks;
     *left = true;
     return IND_OK;
 }
@@ -5855,7 +5855,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
-    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
         if (!status && x->plan->cluster > 1)

@@ -197,11 +197,11 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
-    ind__pieces prelude = x->part[0]->prelude;
-    cg__add_pieces(&prelude, &x->part[1]->prelude);
-    cg__add_piece(&prelude, IND__CG_TURN);
-    if (cg__has_piece(&prelude, IND__CG_MAX)) cg__add_piece(&prelude, IND__CG_MAX_WARP);
-    if (v->dependent) cg__add_piece(&prelude, IND__CG_DEPENDENCY);
+    ind__prelude_set prelude = x->part[0]->prelude;
+    cg__add_prelude_set(&prelude, &x->part[1]->prelude);
+    cg__add_prelude(&prelude, IND__CG_TURN);
+    if (cg__has_prelude(&prelude, IND__CG_MAX)) cg__add_prelude(&prelude, IND__CG_MAX_WARP);
+    if (v->dependent) cg__add_prelude(&prelude, IND__CG_DEPENDENCY);
     ind__textf(t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(t, &prelude);
     ind__textf(t, "// Results of a row, rows of a block, threads of the last block that read all results.\n");
@@ -242,7 +242,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     cg__join_parts(&x);
     v->strategy = IND_STRATEGY_FINISH;
     v->grid[0] = rows->grid[0];
-    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->shifted = rows->shifted;
+    v->rows = rows->rows, v->vector = rows->vector, v->per_thread = rows->per_thread, v->misaligned = rows->misaligned;
     v->takes_next = true;
     *able = cg__guard_finish(v, h->rows, cg__most_finished(p, h));
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);

@@ -15,10 +15,10 @@ typedef struct rt__exec_arg {
 
 typedef struct rt__exec_variant {
     const ind__variant *plan;
-    /* What a launch runs in its place: itself, or one of the ways to make it otherwise; NULL until it is built. All
+    /* What a launch runs in its place: itself, or one of the ways to make it fallback; NULL until it is built. All
        that is below is known before, but for `function` and `resident`. */
     _Atomic(struct rt__exec_variant *) built;
-    struct rt__exec_variant *otherwise;
+    struct rt__exec_variant *fallback;
     void *function;
     uint32_t first_arg, num_args; /* in the executable's args, and the same in an instance's cells */
     uint32_t guard_slot;          /* RT_NONE: always valid */

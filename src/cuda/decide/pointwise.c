@@ -165,11 +165,11 @@ static void cg__choose_pointwise(cg__decider *d) {
         v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
         v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    v->per_thread = v->vector * (v->misaligned ? 1 : cg__pointwise_steps(&d->w));
     ind_expr points = cg__p_numel(&d->w);
-    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    if (d->plan->starts_misaligned) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
     cg__grid(d, points, (int64_t)v->threads * v->per_thread);
-    if (v->shifted)
+    if (v->misaligned)
         cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
         cg__why(d, "%d elements per thread: %s", v->vector,

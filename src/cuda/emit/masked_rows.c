@@ -15,7 +15,7 @@ static bool cg__stores_seldom(const ind__writer *w) {
 }
 
 /* Pieces that a row is cut into, each for a warp. */
-static ind_expr cg__masked_pieces(const ind__writer *w) {
+static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
                             ind_int(w->context, 32 * w->variant->per_thread));
 }
@@ -26,7 +26,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
 
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
-    const ind_expr pieces = cg__masked_pieces(w);
+    const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
@@ -61,7 +61,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
-    const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
+    const bool one = ind_known_eq(cg__masked_segments(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
     cg__begin(w, "if (%s < %s)", at, length);
@@ -95,7 +95,7 @@ static ind_status cg__emit_masked(ind__writer *w) {
 
 static ind_status cg__emit_pointwise(ind__writer *w) {
     cg__need_stores(w);
-    if (w->variant->shifted) {
+    if (w->variant->misaligned) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }

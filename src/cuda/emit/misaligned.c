@@ -3,7 +3,7 @@
 /* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
    ends. */
 static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
     const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
     if (!cg__start_known(w, w->plan->leader)) {
@@ -12,8 +12,8 @@ static void cg__emit_edges(ind__writer *w) {
                    cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
     } else {
         ind__textf(&w->code,
-                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
-                   boundary - 1);
+                   w->plan->starts_misaligned ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
+                   start, boundary - 1);
     }
     ind__textf(&w->code, "const int edges = ");
     if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
@@ -25,7 +25,7 @@ static void cg__emit_edges(ind__writer *w) {
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
     const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
-    if (!w->plan->starts_shifted) return;
+    if (!w->plan->starts_misaligned) return;
     if (cg__start_known(w, w->plan->leader)) {
         ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
         return;

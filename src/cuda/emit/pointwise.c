@@ -262,7 +262,7 @@ static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
     cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
-              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+              w->plan->starts_misaligned ? "p < 0 ? 0 : p" : "p", n, points);
     if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
@@ -276,9 +276,9 @@ static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_misaligned ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_misaligned ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);

@@ -54,7 +54,7 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->entry;
     status = ind__compile_way(module, v, cubin);
-    for (v = v->otherwise; v && !status && cubin->local_bytes > 0; v = v->otherwise) {
+    for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
         ind_cubin way = {.name = cubin->name};
         status = ind__compile_way(module, v, &way);
         bool better = !status && way.local_bytes < cubin->local_bytes;

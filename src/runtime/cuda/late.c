@@ -25,7 +25,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
-    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->otherwise) {
+    for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
         if (!status && x->plan->cluster > 1)

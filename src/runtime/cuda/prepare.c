@@ -33,7 +33,7 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
 /* What was found for the variant, or for what is built in its place if it spills. */
 static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
     const rt__tuned *t = NULL;
-    for (; v && !t; v = v->otherwise) {
+    for (; v && !t; v = v->fallback) {
         uint64_t key[2];
         rt__pack_key(v->source, v->source_bytes, arch, key);
         t = rt__find_tuned(r, key);
@@ -82,7 +82,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     if (v->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->otherwise;
+    while (way && way->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
@@ -90,8 +90,8 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;
-    if (last) v->otherwise = NULL; /* they have been tried */
-    v->crowded = blocks;
+    if (last) v->fallback = NULL; /* they have been tried */
+    v->replaced_cluster = blocks;
     *left = true;
     return IND_OK;
 }

@@ -27,7 +27,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->stays && v->cluster > 1;
+    return v->persistent && v->cluster > 1;
 }
 
 /* How many clusters of the variant the device runs at once. */
@@ -90,9 +90,9 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
 /* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
 static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
-    while (!status && (v = v->otherwise) != NULL) {
-        out->otherwise = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->otherwise);
-        out = out->otherwise;
+    while (!status && (v = v->fallback) != NULL) {
+        out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
+        out = out->fallback;
         status = out ? rt__cuda_prepare_variant(m, v, out) : IND_OUT_OF_MEMORY;
     }
     return status;
@@ -166,7 +166,7 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
 /* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    if (!v->otherwise) return 0;
+    if (!v->fallback) return 0;
     rt__pack_key(v->source, v->source_bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
@@ -175,7 +175,7 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 /* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
    that needs no cluster: should the device have no place for one. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->otherwise, *alone = v->alone;
+    ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
@@ -184,9 +184,9 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
     if (less < local) {
         *v = *way;
-        v->spilled = local;
+        v->replaced_local_bytes = local;
     } else {
-        v->otherwise = way->otherwise;
+        v->fallback = way->fallback;
         if (!alone && way->cluster < 2) alone = way;
     }
     v->alone = alone;
@@ -204,7 +204,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].otherwise;
+                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
                 entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;

@@ -53,7 +53,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
-    if (w->variant->shifted && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
+    if (w->variant->misaligned && w->variant->strategy != IND_STRATEGY_ROW_STAGED) cg__emit_edges(w);
     if (w->variant->batch) cg__emit_batch_loads(w, &sweep[0]);
     if (w->variant->batch) cg__begin_batch(w, false);
     cg__emit_kept_arrays(w);

@@ -160,7 +160,7 @@ static void cg__emit_row_position(ind__writer *w) {
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_STAGED) {
         cg__begin_staged_rows(w, name);
-        if (v->shifted) return;
+        if (v->misaligned) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
         if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);

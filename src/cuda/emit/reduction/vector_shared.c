@@ -36,7 +36,7 @@ static void cg__emit_shared_loads(ind__writer *w) {
    registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
    three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
-    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->stays && !w->variant->once;
+    return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
 }
 
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
@@ -66,7 +66,7 @@ static void cg__need_ahead(ind__writer *w) {
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->stays || v->held < 2) return;
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !v->persistent || v->held < 2) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i) || !w->memory[i] || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
         cg__use(w, IND__CG_KEEP);
@@ -98,7 +98,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
         if ((scopes == 1 && apart) || (scopes == 2 && cg__takes_rows(w))) ind__textf(&w->code, "__syncwarp();\n");
     }
     if (beside) ind__textf(&w->code, "ind_cp_async_commit();\n");
-    if (w->variant->shifted) cg__emit_edge(w, s);
+    if (w->variant->misaligned) cg__emit_edge(w, s);
     cg__use_kept_values(w);
     cg__emit_join(w, s);
     cg__emit_results(w, s);
