@@ -421,7 +421,7 @@ static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **res
     X(NLL_LOSS, ind__rule_class_loss, graph__lower_nll_loss, NULL, NONE, NONE)                                         \
     X(CROSS_ENTROPY, ind__rule_class_loss, graph__lower_cross_entropy, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_LOSSES(X)                                                                                        \
     X(SMOOTH_L1_LOSS, ind__expand_smooth_loss)                                                                         \
     X(HUBER_LOSS, ind__expand_smooth_loss)                                                                             \

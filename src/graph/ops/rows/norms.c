@@ -240,7 +240,7 @@ static ind_status graph__lower_pdist(graph__lower_ctx *l, ind__box **results) {
     X(CDIST_FORWARD, ind__rule_cdist, graph__lower_cdist, NULL, NONE, NONE)                                            \
     X(PDIST_FORWARD, ind__rule_pdist, graph__lower_pdist, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_NORMS(X)                                                                                         \
     X(COSINE_SIMILARITY, ind__expand_cosine_similarity)                                                                \
     X(PAIRWISE_DISTANCE, ind__expand_pairwise_distance)                                                                \

@@ -413,7 +413,7 @@ static ind_status graph__lower_logsumexp(graph__lower_ctx *l, ind__box **results
     X(STD_MEAN, ind__rule_var, graph__lower_var, NULL, NONE, NONE)                                                     \
     X(LOGSUMEXP, ind__rule_logsumexp, graph__lower_logsumexp, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_REDUCTIONS(X)                                                                                    \
     X(TRACE, ind__expand_trace)                                                                                        \
     X(NANSUM, ind__expand_nansum)                                                                                      \

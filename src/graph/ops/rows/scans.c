@@ -192,7 +192,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
     X(LOGCUMSUMEXP, ind__rule_cummax, graph__lower_cumulate, NULL, NONE, NONE)                                         \
     X(DIFF, ind__rule_diff, graph__lower_pointwise, graph__lower_diff, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SCANS(X)                                                                                         \
     X(TRAPEZOID, ind__expand_trapezoid)                                                                                \
     X(CUMULATIVE_TRAPEZOID, ind__expand_trapezoid)

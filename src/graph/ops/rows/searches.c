@@ -166,7 +166,7 @@ static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     X(SEARCHSORTED, ind__rule_searchsorted, graph__lower_search, NULL, NONE, NONE)                                     \
     X(BUCKETIZE, ind__rule_searchsorted, graph__lower_search, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SEARCHES(X)                                                                                      \
     X(HISTC, ind__expand_histc)                                                                                        \
     X(BINCOUNT, ind__expand_bincount)

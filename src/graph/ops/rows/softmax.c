@@ -79,5 +79,5 @@ static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) 
     X(SOFTMAX, ind__rule_softmax, graph__lower_softmax, NULL, NONE, NONE)                                              \
     X(LOG_SOFTMAX, ind__rule_softmax, graph__lower_softmax, NULL, NONE, NONE)
 
-/* Op, what it expands to. */
+/* Op, its expansion. */
 #define IND__EXPANDED_SOFTMAX(X) X(SOFTMIN, ind__expand_softmin)
