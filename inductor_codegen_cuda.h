@@ -2292,10 +2292,10 @@ static void cg__use(ind__writer *w, int piece) {
 /* ===================================================================================== src/cuda/emit/op_templates.c */
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
-/* Every op that computes something, in the types it exists for; the type is that of its operands. $0 $1 $2: operands,
-   $t: the C type, $u: its unsigned partner (integers wrap around, which signed C arithmetic does not promise), $h $f
-   $m: half, first bit and mask of PHILOX. NULL: the op does not exist for the type, or (ops of class s) it is written
-   by code. Order: IND_LOOP_OPS. */
+/* Op templates: the source of every op that computes something, by the type of its operands. $0 $1 $2: operands, $t:
+   the C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not promise), $h $f $m: half,
+   first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
+   IND_LOOP_OPS. */
 typedef struct cg__spelling {
     ind_loop_op op;
     const char *f32, *f64, *integer, *boolean;
@@ -2398,7 +2398,8 @@ static const cg__spelling cg__spellings[] = {
 _Static_assert(sizeof(cg__spellings) / sizeof(cg__spellings[0]) == IND_NUM_LOOP_OPS,
                "one row of cg__spellings per loop op");
 
-/* C types: of elements in memory, of values in registers, and the unsigned partner of the latter. */
+/* C types: of elements in memory, of values in registers, and the unsigned type used for wrapping arithmetic on values.
+ */
 static const struct {
     const char *memory, *value, *wrapping;
 } cg__types[IND_NUM_DTYPES] = {
@@ -2427,7 +2428,7 @@ static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
 /* =========================================================================================== src/cuda/emit/writer.c */
 /* ------------------------------------------------------------------------------------------------- >>writer */
 
-/* Records that the kernel cannot be written: something before this failed and left its message. */
+/* Records that the kernel cannot be written. The step that failed has left its message. */
 static void cg__fail(ind__writer *w) {
     w->failed = true;
 }
@@ -2445,7 +2446,7 @@ static const char *cg__format(ind__writer *w, const char *format, va_list list) 
     return s ? s : "";
 }
 
-/* A formatted string that lives as long as the writer: for spellings. "" on failure. */
+/* Returns a formatted string that lives as long as the writer; "" on failure. Used for op templates and names. */
 IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -2454,7 +2455,7 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
+/* Opens a scope: "text {". cg__end forgets the values written inside. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -2476,7 +2477,7 @@ static void cg__end(ind__writer *w) {
     ind__textf(&w->code, "}\n");
 }
 
-/* "} else {" of the scope that is open. */
+/* Writes "} else {" for the open scope. */
 static void cg__else(ind__writer *w, const char *line) {
     cg__forget(w);
     w->code.indent--;
@@ -2488,7 +2489,7 @@ static const char *cg__int(const ind__writer *w) {
     return w->plan->wide ? "long long" : "int";
 }
 
-/* Also an output that may be bound to the memory of a donated input. */
+/* Do two buffers have the same storage? Also true for an output that may alias a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     if (a == b || !s->storage) return a == b;
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
@@ -2496,21 +2497,23 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
-/* Do two arguments share memory (an output that took over its input's)? Then neither may be __restrict__. */
+/* Does the argument share memory with another one (an output that took over its input's)? Then neither may be
+   __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 0; i < w->kernel->num_args; i++)
         if (i != arg && cg__same_storage(w->schedule, w->kernel->arg[i], w->kernel->arg[arg])) return true;
     return false;
 }
 
-/* Position of a buffer among the kernel's arguments; UINT32_MAX: not one of them, which is a bug of the schedule. */
+/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: it is not one, which is a bug in the
+   schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
         if (k->arg[i] == buffer) return i;
     return UINT32_MAX;
 }
 
-/* "in0" or "out0": how the text calls a buffer. */
+/* Returns the name of a buffer in the source: "in0" or "out0". */
 static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
     const ind_kernel *k = w->kernel;
     uint32_t i = cg__arg_of(k, buffer);
@@ -2526,7 +2529,7 @@ static const char *cg__buffer(ind__writer *w, uint32_t buffer) {
 /* ============================================================================================ src/cuda/emit/index.c */
 /* -------------------------------------------------------------------------------------------------- >>index */
 
-/* Number of the size argument (or of the reciprocal) that is passed as this formula; equal formulas share one. */
+/* Returns the number of the size argument (or reciprocal) that has this formula. Equal formulas share one argument. */
 static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciprocal) {
     uint32_t number = 0;
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -2544,8 +2547,8 @@ static uint32_t cg__formula_arg(ind__writer *w, ind_expr formula, bool reciproca
     return number;
 }
 
-/* A symbol that stands for a size argument while an index is printed. It keeps the range, by which the printer knows
-   where a plain C division will do. */
+/* Returns a symbol that stands for a size argument while an index is printed. It has the range of the size, which tells
+   the printer if a plain C division is enough. */
 static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
     if (ind_expr_is_int(size, NULL)) return size;
     int64_t lo, hi;
@@ -2564,11 +2567,11 @@ static ind_expr cg__size_symbol(ind__writer *w, ind_expr size) {
 }
 
 #define IND__CG_MAX_DEPTH                                                                                              \
-    64 /* of an index expression; deeper ones are refused, as walking them would need a deep stack */
+    64 /* of an index expression; deeper ones are refused, as the recursion would need a deep stack */
 
 static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth);
 
-/* Sums and products: the arguments made of sizes alone become one argument together. */
+/* Splits a sum or product: its arguments that consist of sizes become one size argument. */
 static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
     ind_expr sizes = {0}, rest = {0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -2581,7 +2584,7 @@ static ind_expr cg__split_nary(ind__writer *w, ind_expr e, int depth) {
     return ind__expr_rebuild(e, (ind_expr[]){cg__size_symbol(w, sizes), rest}, 2);
 }
 
-/* e with every maximal part that is made of sizes replaced by the symbol of a size argument. */
+/* Returns e with every maximal subexpression of sizes replaced by the symbol of a size argument. */
 static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_NONE) return e;
@@ -2623,7 +2626,8 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         ind__textf(t, "%s", s ? s->name : "");
 }
 
-/* Writes an index expression: loop variables by their spelling, parts made of sizes as arguments n0, n1, .. */
+/* Writes an index expression: loop variables by their names in the source, subexpressions of sizes as arguments n0, n1,
+   .. */
 static void cg__expr(ind__writer *w, ind_expr e) {
     ind_expr split = cg__sizes_to_args(w, e, 0);
     if (!split.id) {
@@ -2637,7 +2641,7 @@ static void cg__expr(ind__writer *w, ind_expr e) {
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* The same as a string that lives as long as the writer: for scope headers and spellings. */
+/* Returns the same as a string that lives as long as the writer, for scope headers and names. */
 static const char *cg__expr_string(ind__writer *w, ind_expr e) {
     ind__text keep = w->code;
     w->code = (ind__text){.context = w->context, .mid_line = true};
@@ -2656,7 +2660,7 @@ static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
     return &w->body->inst[i];
 }
 
-/* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
+/* Returns the index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
 static ind_expr cg__index_of(const ind__writer *w, uint32_t i) {
     return w->plan->domain.index[cg__inst(w, i)->index];
 }
@@ -2665,8 +2669,8 @@ static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
     return w->schedule->program->buffer[cg__inst(w, i)->source].dtype;
 }
 
-/* Does the f32 that text, with the double v in it, is read as differ from (float)v? Decimal to double to float rounds
-   twice, which matters next to the middle between two floats. */
+/* Does the decimal text of v, read as f32, differ from (float)v? Decimal to double to float rounds twice, which matters
+   near the midpoint of two floats. */
 static bool cg__double_rounding(double v) {
     float f = (float)v;
     float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
@@ -2705,7 +2709,7 @@ static void cg__literal(ind__writer *w, const ind__inst *inst) {
         ind__textf(&w->code, i < 0 ? "(%lld%s)" : "%lld%s", (long long)i, inst->dtype == IND_I64 ? "LL" : "");
 }
 
-/* The value of instruction i as an operand. */
+/* Writes the value of instruction i as an operand. */
 static void cg__value(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (w->value[i])
@@ -2716,7 +2720,7 @@ static void cg__value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "v%u", i);
 }
 
-/* The types that exist in memory only: piece of the prelude, rounding op, conversions to and from a value. */
+/* Types that exist in memory only: prelude function, rounding op, conversions to and from a value. */
 typedef struct cg__narrow_type {
     int piece;
     ind_loop_op rounding;
@@ -2733,7 +2737,7 @@ static const cg__narrow_type *cg__narrow_of(ind_dtype memory) {
     return rows[memory].load ? &rows[memory] : NULL;
 }
 
-/* An element in memory as a value: "ind_bf16_to_f32(" element ")". */
+/* Writes an element in memory as a value: "ind_bf16_to_f32(" element ")". */
 static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *element) {
     const cg__narrow_type *narrow = cg__narrow_of(memory);
     if (narrow) cg__use(w, narrow->piece);
@@ -2741,18 +2745,18 @@ static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *elemen
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
-/* What the first part of a FINISH leaves to the second: elements of these buffers, one of each row. */
+/* What the first part of a FINISH hands over to the second: elements of these buffers, one of each row. */
 #define IND__CG_MAX_HANDED 4
 typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* that take them: all of a block, or a warp */
-    int looks;   /* rows that each of them looks for before it waits for one */
-    bool takes;  /* the second part is being written */
+    int threads; /* threads that take them: a whole block, or a warp */
+    int looks;   /* rows that each thread polls before it waits for one */
+    bool takes;  /* true while the second part is written */
 } cg__handover;
 
-/* Number of the buffer among those that are handed over; -1: it is not. */
+/* Returns the number of the access's buffer among those that are handed over; -1: it is not one. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
     const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
@@ -2760,18 +2764,18 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
     return -1;
 }
 
-/* "lookback, 0, r0, n0": where an element that is handed over is left. */
+/* Returns the arguments that locate a handed-over element: "lookback, 0, r0, n0". */
 static const char *cg__left(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
                       cg__expr_string(w, w->plan->handover->rows));
 }
 
-/* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
+/* Returns "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": the handed-over element, which has been polled. */
 static const char *cg__take(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_take<%s>(ahead%u[k], %s)", cg__types[cg__memory_dtype(w, i)].memory, i, cg__left(w, i));
 }
 
-/* buffer[index] of a LOAD or STORE, or what `memory` says instead. */
+/* Returns buffer[index] of a LOAD or STORE, or the expression in `memory` if it is set. */
 static const char *cg__element(ind__writer *w, uint32_t i) {
     if (w->memory[i]) return w->memory[i];
     if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__handed(w, i) >= 0) return cg__take(w, i);
@@ -2786,19 +2790,19 @@ static const char *cg__element(ind__writer *w, uint32_t i) {
     return s;
 }
 
-/* "const float v12 = in0[i0]": the instruction's result is named and typed; the caller ends the line. */
+/* Writes "const float v12 = ", the declaration of the instruction's result; the caller ends the line. */
 static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* The name of the vector whose element j LOAD i is; NULL: it is something else. */
+/* Returns the name of the vector whose element j is LOAD i; NULL: it is not an element of a vector. */
 static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
     return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
 }
 
-/* The same if it is a vector of bf16. Half of the elements are taken out of their words by one instruction then, not
-   two (layer_norm of 65536: 17 percent fewer instructions). */
+/* Returns the same if it is a vector of bf16, else NULL. Half of the elements are then extracted by one instruction,
+   not two (layer_norm of 65536: 17 percent fewer instructions). */
 static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
@@ -2806,8 +2810,9 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
 static ind_expr cg__r_numel(const ind__writer *w);
 static uint32_t cg__r_mask(const ind__writer *w);
 
-/* Is the LOAD the same for a whole row, there for its elements alone, and of a buffer that may be as empty as the row?
-   Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
+/* May the index of the LOAD lie outside its buffer? True if all its conditions hold: the LOAD is the same for a whole
+   row, only the row's elements use it, and both row and buffer may be empty. The index may rely on a row element:
+   mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     int64_t least = 1, elements = 1;
     if (!w->plan->domain.rrank || w->plan->rooted[load] || w->plan->varies[load] & cg__r_mask(w)) return false;
@@ -2818,7 +2823,8 @@ static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     return elements < 1 && !ind_known_lt(cg__index_of(w, load), numel);
 }
 
-/* "v1 ? ": under its mask, and only where there is something to load. A vector whose mask does not hold is 0. */
+/* Writes "v1 ? ": the LOAD's mask, and the check that the row is not empty if the index needs one. A vector with a
+   false mask is 0. */
 static bool cg__load_condition(ind__writer *w, uint32_t i) {
     const uint32_t mask = w->memory[i] ? 0 : cg__inst(w, i)->arg[0];
     const bool maybe = cg__may_be_outside(w, i);
@@ -2842,8 +2848,8 @@ static void cg__load(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
-/* The value that a STORE writes: what it is given, before a rounding to the type in memory, as rounding twice is
-   rounding once. */
+/* Returns the value that a STORE writes. A rounding to the type in memory is skipped, as rounding twice equals rounding
+   once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
     if (cg__inst(w, store)->reduction) return x;
@@ -2852,7 +2858,7 @@ static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
-/* The text before a value that joins `old`; it ends in "(" (of a function) where a ")" must follow. */
+/* Returns the text before a value that is combined with `old`. If it ends in "(" of a function, a ")" must follow. */
 static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
     const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
     if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
@@ -2865,15 +2871,15 @@ static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype
     return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
 }
 
-/* The sum of these types has an instruction of its own. */
+/* True if an instruction adds this type to memory. */
 static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
     return store->reduction == IND_REDUCE_SUM &&
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
-/* Sums in memory with instructions for one element and for up to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70
-   on, bf16 from sm_90, several elements from sm_90): the prelude's function and from which architecture on it is there.
-   A value that is not of the narrow type would be rounded to it before the sum is, once more than need be. */
+/* Prelude functions that add to memory, and the first architecture of their instructions for one element and for up to
+   16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value that
+   is not of the narrow type is excluded: it would be rounded before the sum is, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
     int piece, scalar_from, vector_from;
@@ -2900,7 +2906,7 @@ static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elem
     return NULL;
 }
 
-/* "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));" */
+/* Writes "ind_add_bf16(&out0[i], ind_f32_to_bf16(value));". */
 static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adder) {
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
     cg__use(w, narrow->piece);
@@ -2910,7 +2916,7 @@ static void cg__add_narrow(ind__writer *w, uint32_t i, const cg__adder_row *adde
     ind__textf(&w->code, "));\n");
 }
 
-/* "ind_atomic(&out0[i], [&](T element) { return element joined with the value; });" */
+/* Writes "ind_atomic(&out0[i], [=](T element) { return element combined with the value; });". */
 static void cg__atomic(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const ind_dtype memory = cg__memory_dtype(w, i), type = (ind_dtype)inst->dtype;
@@ -2949,14 +2955,14 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
-/* Is what store i writes the very element that load x has at hand? */
+/* Does store i write exactly the element that load x has read? */
 static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
     const ind__inst *load = cg__inst(w, x);
     return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
            cg__memory_dtype(w, x) == cg__memory_dtype(w, i);
 }
 
-/* "element = value;", rounded to the type in memory. */
+/* Writes "element = value;", rounded to the type in memory. */
 static void cg__plain_store(ind__writer *w, uint32_t i) {
     uint32_t x = cg__stored_value(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(cg__memory_dtype(w, i));
@@ -2970,7 +2976,7 @@ static void cg__plain_store(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, narrow ? ");\n" : ";\n");
 }
 
-/* "ind_leave<float>(block, lookback, 0, i0, n0, v19);" */
+/* Writes "ind_leave<float>(block, lookback, 0, i0, n0, v19);". */
 static void cg__leave(ind__writer *w, uint32_t i) {
     const ind_dtype memory = cg__memory_dtype(w, i);
     const cg__narrow_type *narrow = cg__narrow_of(memory);
@@ -2986,7 +2992,7 @@ static bool cg__joins_run(const ind__writer *w, uint32_t i) {
 }
 static void cg__join_column(ind__writer *w, uint32_t i);
 
-/* "if (v3)" on a line of its own; the next one is indented. */
+/* Writes "if (v3)" on its own line, and indents the next one. */
 static void cg__write_mask(ind__writer *w, uint32_t mask) {
     if (!mask) return;
     ind__textf(&w->code, "if (");
@@ -2995,18 +3001,18 @@ static void cg__write_mask(ind__writer *w, uint32_t mask) {
     w->code.indent++;
 }
 
-/* A STORE: under its mask, and joined with what is there, if it says so. */
+/* Writes a STORE: under its mask, and combined with the element in memory if it is a reduction. */
 static void cg__store(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (cg__joins_run(w, i)) {
         cg__join_column(w, i);
         return;
     }
-    if (w->memory[i] && w->plan->vector[i] > 1) { /* gathered for cg__vector_stores */
+    if (w->memory[i] && w->plan->vector[i] > 1) { /* collected for cg__vector_stores */
         cg__plain_store(w, i);
         return;
     }
-    if (cg__handed(w, i) >= 0) cg__leave(w, i); /* first, as it is waited for */
+    if (cg__handed(w, i) >= 0) cg__leave(w, i); /* first, as the second part waits for it */
     cg__write_mask(w, inst->arg[1]);
     if (inst->reduction)
         cg__atomic(w, i);
@@ -3015,7 +3021,7 @@ static void cg__store(ind__writer *w, uint32_t i) {
     if (inst->arg[1]) w->code.indent--;
 }
 
-/* "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
+/* Writes "const int t12 = ...": an index read from memory that an earlier kernel has checked. */
 static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
     const uint32_t x = cg__inst(w, i)->arg[0];
     ind__textf(&w->code, "const %s t%u = (%s)(", cg__int(w), i, cg__int(w));
@@ -3031,7 +3037,8 @@ static void cg__checked(ind__writer *w, uint32_t i, const char *extent) {
 
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
 
-/* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
+/* Writes "const int t12 = ...": an index read from memory and checked. It is 0 if it may be unused and its row is
+   empty. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     const char *extent = cg__expr_string(w, w->plan->domain.index[inst->index]);
@@ -3062,7 +3069,7 @@ static void cg__index_value(ind__writer *w, uint32_t i) {
         ind__textf(&w->code, "(%s)(%s);\n", cg__types[dtype].value, index);
 }
 
-/* Floats go to the narrow integers by way of int, as the host does; to bool by comparison with 0. */
+/* Writes a cast. Floats are cast to narrow integers through int, as on the host; to bool by comparison with 0. */
 static void cg__cast(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_dtype to = (ind_dtype)inst->dtype, from = (ind_dtype)cg__inst(w, inst->arg[0])->dtype;
@@ -3088,7 +3095,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Keeps the op a relative error of its operand as it is? */
+/* Does the op preserve the relative error of its operand? */
 static bool cg__keeps_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
@@ -3100,7 +3107,7 @@ static bool cg__keeps_relative(const ind__inst *inst) {
     }
 }
 
-/* Is all that is made of the value rounded to 16 bits before its relative error can grow? */
+/* Is every result of the value rounded to 16 bits before its relative error can grow? */
 static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
@@ -3120,11 +3127,11 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     return true;
 }
 
-/* May the exponential unit make the terms of a softmax alone? Of x - m <= 0 its result is off by |x - m| * 2^-24 at the
-   most, which is 5e-6 where it is not 0, a hundredth of what the rounding to 16 bits takes; terms below 2^-126, which
-   has no subnormals, are 0. expf takes twice the instructions of all the rest: rows of narrow elements in clusters are
-   bound by them (softmax of 65536 and 262144 bf16, 84 and 84 % of a copy with expf, 87 and 88 without), and NVRTC needs
-   a fifth of its time for them. */
+/* May the hardware ex2 compute the terms of a softmax? For x - m <= 0 its result is off by at most |x - m| * 2^-24.
+   That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead of
+   subnormal. expf takes twice the instructions of the rest of the kernel. Rows of 16-bit elements in clusters are bound
+   by them: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of a copy with expf, 87 and 88 without. expf also takes
+   a fifth of NVRTC's time for these kernels. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
@@ -3135,7 +3142,7 @@ static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* Ops of the spelling table. */
+/* Writes an op from its op template. */
 static void cg__compute(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     uint32_t typed = inst->arg[inst->op == IND_LOOP_WHERE ? 1 : 0];
@@ -3194,7 +3201,7 @@ static bool cg__is_softmax_part(const ind__writer *w, uint32_t i, int which) {
            cg__inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* The sum of an online softmax, also with max - max added (which carries NaN and infinity into the result). */
+/* Is i the sum of an online softmax, with or without max - max added (which propagates NaN and infinity)? */
 static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_ADD) return cg__is_softmax_part(w, i, 1);
@@ -3206,8 +3213,9 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* That sum is at least 1, so that dividing a whole row by it may multiply by its reciprocal: no overflow, one more
-   rounding, a tenth of the instructions, and no division, which alone takes NVRTC 3 ms. */
+/* Does i divide a whole row by that sum? The sum is at least 1, so its reciprocal cannot overflow. Multiplying by the
+   reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
+   takes NVRTC 3 ms. */
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
@@ -3223,11 +3231,11 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
 }
 
-/* Writes one instruction as a line of its own. What it needs must have been written before. */
+/* Writes one instruction as its own line. Its operands must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
     case IND_LOOP_NONE:
-    case IND_LOOP_CONSTANT: break; /* stands where it is used */
+    case IND_LOOP_CONSTANT: break; /* written where it is used */
     case IND_LOOP_LOAD: cg__load(w, i); break;
     case IND_LOOP_STORE: cg__store(w, i); break;
     case IND_LOOP_INDIRECT: cg__indirect(w, i); break;
@@ -3251,8 +3259,8 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     }
 }
 
-/* What is written until the caller sets w->variant back, to what is returned, has no vectors. *scalar must last as
- * long. */
+/* Returns w->variant and replaces it by *scalar, a copy without vectors. The caller sets it back. *scalar must last
+   until then. */
 static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scalar) {
     const ind__variant *before = w->variant;
     *scalar = *before;
@@ -3261,7 +3269,7 @@ static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scala
     return before;
 }
 
-/* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
+/* Calls f for every value that the instruction uses: its arguments and the values in its indices. */
 static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self, uint32_t user, uint32_t used),
                          void *self) {
     const ind__inst *inst = cg__inst(w, i);
@@ -3288,15 +3296,15 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
     w->needed[used] = 1;
 }
 
-#define IND__CG_CHECK_ONCE    1 /* for each element of the result */
-#define IND__CG_CHECK_REDUCED 2 /* for each that is reduced */
+#define IND__CG_CHECK_ONCE    1 /* once per element of the result */
+#define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* What a kernel must do for each of its elements, whether or not it uses the result. */
+/* Must the kernel execute i for each of its elements, even if no result uses it? */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
-/* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
+/* Marks instruction `root` as needed; cg__close_needed then adds everything that it is computed from. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
 }
@@ -3310,8 +3318,8 @@ static void cg__close_needed(ind__writer *w) {
         if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed, w);
 }
 
-/* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
-   and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
+/* Writes, in order, the needed instructions that are not yet known. They may need at most `stage` finished reductions
+   and depend only on variables in `allowed` (bits of ind__writer.varies). */
 static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->needed[i] || w->known[i] || w->value[i] || (w->plan->varies[i] & ~allowed) || w->plan->stage[i] > stage)
@@ -3324,7 +3332,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 #define IND__CG_ALL_VARS   0xffffffffu
 #define IND__CG_ALL_STAGES 255
 
-/* Writes everything up to and with all STOREs of the body: an epilogue. Values of reductions must have a spelling. */
+/* Writes all STOREs of the body and everything they need: an epilogue. Values of reductions must have names. */
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -3925,7 +3933,7 @@ static int cg__choose_vector(cg__decider *d, int v, bool tail) {
 /* =========================================================================================== src/cuda/emit/launch.c */
 /* ------------------------------------------------------------------------------------------------- >>launch */
 
-/* Largest value of e, which must grow with every variable in it and be a sum of products of what is not negative. */
+/* Returns the largest value of e. e must grow with every variable in it: a sum of products of nonnegative terms. */
 static ind_expr cg__upper(const ind__writer *w, ind_expr e) {
     ind_expr symbol[32], top[32];
     int num = ind__expr_symbols(e, symbol, 32), n = 0;
@@ -3945,7 +3953,7 @@ static bool cg__fits(ind_expr e, int64_t limit) {
     return lo >= -limit - 1 && hi <= limit;
 }
 
-/* e grows with every symbol in it: sums and products of what is never negative, and their quotients by sizes. */
+/* True if e grows with every symbol in it: it has only nonnegative sums and products, and their quotients by sizes. */
 static bool cg__monotone(ind_expr e, int depth) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     int64_t lo, hi;
@@ -3959,7 +3967,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-#define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
+#define IND__CG_SLACK (1 << 20) /* the distance that a thread's index may lie beyond the domain */
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -3985,24 +3993,24 @@ static int cg__pow2_at_least(int64_t n, int lo, int hi) {
     return p;
 }
 
-/* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
+/* Returns "unsigned" in the width of the indices, the type of linear positions when they are divided into variables. */
 static const char *cg__unsigned(const ind__writer *w) {
     return w->plan->wide ? "unsigned long long" : "unsigned";
 }
 
-/* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
+/* Returns a size as a divisor of a linear position: "384u" or "(unsigned)n1". */
 static const char *cg__divisor(ind__writer *w, ind_expr size) {
     int64_t value;
     if (ind_expr_is_int(size, &value)) return cg__string(w, w->plan->wide ? "%lldull" : "%lldu", (long long)value);
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Are positions among so many points, and a little beyond, below 2^31? */
+/* Are positions below this many points, plus IND__CG_SLACK, below 2^31? */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
-/* What ind_quotient wants to know of a divisor. */
+/* Returns the reciprocal of a divisor that ind_quotient multiplies by. */
 static ind_expr cg__reciprocal(ind_expr size) {
     ind_context *c = size.context;
     int64_t least;
@@ -4012,8 +4020,8 @@ static ind_expr cg__reciprocal(ind_expr size) {
     return ind_expr_add(all, ind_int(c, 1));
 }
 
-/* The expression "position / size". A position below 2^31 (`narrow`) is divided with a multiplication by a size that is
-   known at run time only. */
+/* Returns the expression "position / size". If the size is known only at run time, a position below 2^31 (`narrow`) is
+   divided by a multiplication. */
 static const char *cg__quotient(ind__writer *w, const char *position, ind_expr size, bool narrow) {
     int64_t value;
     if (ind_expr_is_int(size, &value))
@@ -4024,8 +4032,8 @@ static const char *cg__quotient(ind__writer *w, const char *position, ind_expr s
     return cg__string(w, "ind_quotient(%s, m%u)", position, cg__formula_arg(w, cg__reciprocal(size), true));
 }
 
-/* ---- blocks along three axes: x, which runs fastest, y and z. An axis that may have more blocks than y or z of a grid
-   can hold is folded into x. */
+/* ---- blocks along three axes: x, which runs fastest, y and z. An axis is folded into x if it may have more blocks
+   than y or z of a grid allows. */
 
 #define IND__CG_MAX_GRID_YZ 65535 /* CUDA C Programming Guide, compute capabilities */
 
@@ -4033,7 +4041,7 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-/* Spells the block's place along each axis, after what has to be declared for it. */
+/* Declares the block's position along each axis and returns its name in at[]. */
 static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
     static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
     for (int d = 0; d < 3; d++) at[d] = axis[d];
@@ -4048,7 +4056,7 @@ static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char 
     }
 }
 
-/* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
+/* Declares the P variables, except those in `skip` (bits), as the digits of a position below 2^31. */
 static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
     int first = 0;
     while (first < w->plan->domain.rank && skip >> first & 1) first++;
@@ -4069,14 +4077,15 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 
 /* ---- digits of a linear position */
 
-/* Is the variable, or the position in the variables up to it, part of some index? */
+/* Does some index use the variable, or the linear position symbol? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
         if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
     return false;
 }
 
-/* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
+/* Returns e with its terms in the P variables 0 .. last replaced by c * position. Returns e unchanged if those terms
+   are not c times the linear position. */
 static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
     const ind__loops *d = &w->plan->domain;
     ind_expr c, stride, rest;
@@ -4092,8 +4101,8 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
     return ind_expr_add(ind_expr_mul(c, position), rest);
 }
 
-/* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
-   then often nobody needs. */
+/* Rewrites indices in linear positions: 384 * p instead of 384 * S * i0 + 384 * i1. A position is known before its
+   digits, and the digits are then often unused. */
 static void cg__use_positions(ind__writer *w) {
     for (int last = w->plan->domain.rank - 1; last > 0; last--) {
         ind_expr points = ind_expr_product(w->context, w->plan->domain.extent, last + 1);
@@ -4105,7 +4114,7 @@ static void cg__use_positions(ind__writer *w) {
     }
 }
 
-/* Is there a use for the position in the variables from .. v? */
+/* Does some index use the position in the variables from .. v? */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
         if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
@@ -4113,8 +4122,8 @@ static bool cg__needs_position(const ind__writer *w, int from, int v) {
     return false;
 }
 
-/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
-   far as they are used. */
+/* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 ..: the digits of `linear`.
+   Unused digits are left out. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
     bool parallel = from < w->plan->domain.rank;
     if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
@@ -4554,8 +4563,8 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
 /* ======================================================================================= src/cuda/emit/misaligned.c */
 /* ---- misaligned rows: edges, and loads of vectors */
 
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
+/* Writes "const int head = ..", the elements before the first aligned address in the current row, and `edges`, the
+   number of elements in head and tail. */
 static void cg__emit_edges(ind__writer *w) {
     const int n = w->variant->vector, behind = cg__misaligned_reach(w) - n, boundary = cg__boundary(w);
     const ind_expr row = cg__r_numel(w);
@@ -4575,7 +4584,7 @@ static void cg__emit_edges(ind__writer *w) {
     ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
 }
 
-/* "const int shift = ...": how far behind a boundary the first point is. */
+/* Writes "const int shift = ...": the distance of the first point from the aligned address before it, in elements. */
 static void cg__emit_shift(ind__writer *w) {
     const int n = w->variant->vector;
     const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
@@ -4589,7 +4598,7 @@ static void cg__emit_shift(ind__writer *w) {
                cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
-/* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
+/* Returns the misalignment of the vectors that LOAD i reads in the current row. It is the same for all of them. */
 static const char *cg__behind(ind__writer *w, uint32_t i) {
     const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
@@ -4600,9 +4609,9 @@ static const char *cg__behind(ind__writer *w, uint32_t i) {
     return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
 }
 
-/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
-   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
-   262147 f32 spilled for these). */
+/* Returns the expression that loads the current vector of LOAD i. Operands shared by all rows are loaded rarely, while
+   a thread holds its row in registers. They are then loaded as words: two vectors and the combined one take too many
+   registers (layer_norm of 262147 f32 spilled because of these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
     const bool words = w->plan->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
     cg__use(w, words                ? IND__CG_LOAD_WORDS
@@ -4618,10 +4627,9 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
 /* ======================================================================================== src/cuda/emit/pointwise.c */
 /* ---------------------------------------------------------------------------------------------- >>pointwise */
 
-/* A sum into memory finds there what it is added to, unless something else has driven it out of the L2: what is added
-   is read once and need not stay. Of 128 MB that are added to 64 MB on an H200 this saves 7 percent of the time. To
-   store the 64 MB with evict_last saved another 6, but then lines stayed that nobody wanted: what ran next and lived in
-   the L2 took 10 percent longer. */
+/* True if load i is read with evict_first: it is added to memory and read once. Then the sums stay in the L2. This
+   saves 7 percent of the time for 128 MB added to 64 MB on an H200. Storing the 64 MB with evict_last saved another 6
+   percent. But unused lines then stayed in the L2, and the next kernel that used the L2 took 10 percent longer. */
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
@@ -4630,7 +4638,7 @@ static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* The masks that vectors along variable v are under as a whole. */
+/* Writes the masks that apply to whole vectors along variable v. */
 static void cg__emit_uniform(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!w->plan->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
@@ -4639,8 +4647,8 @@ static void cg__emit_uniform(ind__writer *w, int v) {
     }
 }
 
-/* Everything still needed, for the w->variant->vector neighbours along variable v that start at `base`: what does not
-   change along v, vector loads, a loop over the neighbours, vector stores. */
+/* Writes the vector loads of the w->variant->vector neighbours along variable v, from the current base on, after the
+   masks that apply to whole vectors. */
 static void cg__vector_loads(ind__writer *w, int v) {
     cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4668,7 +4676,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
     }
 }
 
-/* Declares what the neighbours' stores are gathered in. */
+/* Declares the vectors that collect the elements of each vector store. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
@@ -4726,14 +4734,14 @@ static void cg__need_stores(ind__writer *w) {
     cg__close_needed(w);
 }
 
-/* "(blockIdx.x * 256 + threadIdx.x) * 4" */
+/* Returns "(blockIdx.x * 256 + threadIdx.x) * 4". */
 static const char *cg__thread_position(ind__writer *w, int threads, int vector) {
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
 
-/* A long row of vectors: full ones, and at its end single elements. */
+/* Writes a domain of one variable: full vectors, then single elements at its end. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
     const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
@@ -4747,7 +4755,7 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         return;
     }
     bool full = !w->plan->part &&
-                ind_known_multiple(w->plan->domain.extent[0], n); /* a part's function is for other sizes too */
+                ind_known_multiple(w->plan->domain.extent[0], n); /* the function of a part also serves other sizes */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -4766,13 +4774,13 @@ static void cg__end_tile(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
+/* Is load i a vector at an index read from memory? Those are two dependent accesses. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Opens the loop over a thread's vectors, each of them a block further. */
+/* Opens the loop over a thread's vectors. Consecutive ones are a block's vectors apart. */
 static void cg__begin_steps(ind__writer *w) {
     const ind__variant *v = w->variant;
     const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -4784,7 +4792,7 @@ static void cg__begin_steps(ind__writer *w) {
     cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
-/* A thread with several vectors loads all that indices name before it waits for the first. */
+/* Writes threads with several vectors each. A thread starts all gathered loads before it waits for the first. */
 static void cg__emit_pointwise_steps(ind__writer *w) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     cg__need_none(w);
@@ -4809,8 +4817,8 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* The mask that all stores are under, if it is one for all points of a vector; 0: there is none, or an index is checked
-   wherever that is used. */
+/* Returns the mask of all stores, if it is the same one and holds for whole vectors. 0: there is none, or some index is
+   checked where it is used. */
 static uint32_t cg__only_mask(const ind__writer *w, int last) {
     uint32_t mask = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4823,7 +4831,7 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
     return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
 }
 
-/* Threads that store nothing leave before they compute what. */
+/* Threads that store nothing return before they compute the values. */
 static void cg__leave_masked(ind__writer *w) {
     const int last = w->plan->domain.rank - 1;
     const uint32_t mask = cg__only_mask(w, last);
@@ -4839,7 +4847,7 @@ static void cg__leave_masked(ind__writer *w) {
     cg__need_stores(w);
 }
 
-/* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
+/* Writes one vector (or point) per thread, in a domain of several variables. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
     int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
@@ -4853,8 +4861,8 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
-   vectors. */
+/* Writes a chunk of consecutive points that may cross rows. Each point computes its position in its row. Accesses that
+   are contiguous across rows are vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const bool rows = last > 0;
@@ -4875,7 +4883,7 @@ static void cg__emit_flat_body(ind__writer *w) {
     cg__forget_vectors(w);
 }
 
-/* The points of a chunk at either end of the domain, one after another. */
+/* Writes the points of a partial chunk at either end of the domain, one after another. */
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
@@ -4889,7 +4897,7 @@ static void cg__emit_edge_points(ind__writer *w, const char *points) {
     cg__end(w);
 }
 
-/* Chunks of neighbours, whatever the rows they lie in. */
+/* Writes the domain as chunks of consecutive points, independent of row boundaries. */
 static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
@@ -4904,15 +4912,14 @@ static void cg__emit_shifted_points(ind__writer *w) {
 }
 
 /* ====================================================================================== src/cuda/emit/masked_rows.c */
-/* ---- rows that a mask seldom lets through. A thread for each of their points does nothing but ask, and all threads of
-   a row ask the same: a warp asks for 32 rows at once here, one a lane, and walks along those that the mask holds for.
-   It takes one access a lane of each, so that long rows are shared by many warps.
+/* ---- rows that a mask seldom selects. With one thread per point, almost all threads only evaluate the mask, and all
+   threads of a row evaluate the same one. Here a warp evaluates it for 32 rows at once, one per lane, and loops over
+   the selected rows. A lane does one access per row, so that several warps share a long row. Time of a segment sum over
+   index lists, 65536 rows of 512 f32, H200, us in addition to a launch, one thread per point and this variant: 21.2 and
+   0.7 if the lists have all rows, 21.4 and 3.5 if they lack a tenth, 84 and 87 if they have none. With four accesses
+   per lane: 0.6, 7.9 and 92. */
 
-   Sums by lists of 65536 rows of 512 f32 on an H200, us beside a launch, by a thread for each point and so: 21.2 and
-   0.7 where the lists have all, 21.4 and 3.5 where they lack a tenth; 84 and 87 where they have none. Four accesses a
-   lane: 0.6, 7.9 and 92. */
-
-#define IND__CG_MASKED_ROWS 32 /* one a lane */
+#define IND__CG_MASKED_ROWS 32 /* one per lane */
 
 static bool cg__stores_seldom(const ind__writer *w) {
     bool seldom = false;
@@ -4920,7 +4927,7 @@ static bool cg__stores_seldom(const ind__writer *w) {
     return seldom;
 }
 
-/* Pieces that a row is cut into, each for a warp. */
+/* Returns the number of segments of a row. A warp takes one segment. */
 static ind_expr cg__masked_segments(const ind__writer *w) {
     return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
                             ind_int(w->context, 32 * w->variant->per_thread));
@@ -4930,7 +4937,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
+/* Writes "const int piece = .., first = ..": the warp's segment of its rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -4947,7 +4954,7 @@ static void cg__emit_masked_place(ind__writer *w) {
                32 * w->variant->per_thread);
 }
 
-/* "holds": does the mask for the row of this lane? */
+/* Writes "holds": the mask's value for the row of this lane. */
 static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t mask) {
     ind__textf(&w->code, "bool holds = false;\n");
     cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
@@ -4963,7 +4970,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
     cg__end(w);
 }
 
-/* The warp's piece of the row at hand. */
+/* Writes the work of the warp on its segment of the current row. */
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
     const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
@@ -5044,7 +5051,8 @@ static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
+/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: there is
+   none, or it is too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
     int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
@@ -5060,7 +5068,7 @@ static int cg__transposed_var(const ind__writer *w) {
     return best;
 }
 
-/* Blocks are tiles of x (fastest) and y (next) and the other variables. */
+/* Sets the grid: tiles of x (fastest), tiles of y, and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
     ind_expr tile = ind_int(w->context, w->variant->tile_m);
     blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
@@ -5082,7 +5090,7 @@ static void cg__emit_tile_position(ind__writer *w, int x, int y) {
     cg__write_outer_vars(w, at[2], 1u << x | 1u << y);
 }
 
-/* Opens the loop over a thread's elements of the tile. `along_y`: neighbouring threads are neighbours in y, else in x.
+/* Opens the loop over a thread's elements of the tile. `along_y`: consecutive threads are neighbours in y, else in x.
  */
 static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
     int step = w->variant->threads / w->variant->tile_m;
@@ -5098,12 +5106,12 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* How a load gets to its element, in ind__writer.kept. */
+/* How a load gets its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
+#define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
 
-#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
+#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads are direct */
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
@@ -5154,18 +5162,17 @@ static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
 }
 
 /* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
-   memory a tile lies as it is read, x by x, in units of `group` neighbours in y that fill 4 bytes (one element, if it
-   is as wide as that), one unit of padding behind each x. A thread writes one vector for each y of a group: it reads n
-   units, each from another x, and takes one element of each per y.
-
-   No two lanes of a warp meet in a bank: it stores 8 vectors of 4 units of 4 neighbours in x (x * (odd) + 4 * vector),
-   and reads 32 / n vectors of n neighbours in units of y (n * (odd) * vector + unit). */
+   memory a tile has the layout in which it is read, x by x. A unit holds `group` neighbours in y that fill 4 bytes (one
+   element, if it is that wide). One unit of padding follows each x. A thread writes one vector for each y of a group:
+   it reads n units, each from another x, and takes one element of each per y. Lanes of a warp have no bank conflicts. A
+   warp stores 8 vectors of 4 units for 4 neighbours in x (x * (odd) + 4 * vector). It reads 32 / n vectors of n
+   neighbours, in units of y (n * (odd) * vector + unit). */
 
 typedef struct cg__tiling {
     int x, y, size, n, group;
-    bool full_x, full_y;         /* no tile sticks out */
-    int load_steps, load_rows;   /* turns of the loop that fills the tile, and the x that each takes */
-    int store_steps, store_rows; /* turns of the loop that writes results, and the units of y that each takes */
+    bool full_x, full_y;         /* no tile crosses the end */
+    int load_steps, load_rows;   /* iterations of the loop that fills the tile, and the x of each */
+    int store_steps, store_rows; /* iterations of the loop that writes results, and the units of y of each */
 } cg__tiling;
 
 static int cg__widest_tile(const ind__writer *w, int x, int y) {
@@ -5192,7 +5199,7 @@ static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     return t;
 }
 
-/* "unsigned short": what holds a group of neighbours of load i. */
+/* Returns the type of a group of neighbours of load i, as "unsigned short". */
 static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint32_t i) {
     ind_dtype type = cg__memory_dtype(w, i);
     const int bytes = t->group * ind_dtype_bytes(type);
@@ -5213,7 +5220,7 @@ static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* The thread's places in the tile: of vectors that it reads, of vectors that it writes. */
+/* Declares the thread's positions in the tile: of the vectors that it reads, and of those that it writes. */
 static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
     const char *at[3];
@@ -5230,7 +5237,7 @@ static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     cg__write_outer_vars(w, at[2], 1u << t->x | 1u << t->y);
 }
 
-/* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
+/* Opens "if (x < 100 && y < 60)", without the conditions that always hold. */
 static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
     const ind_expr *extent = w->plan->domain.extent;
     const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
@@ -5251,7 +5258,7 @@ static void cg__begin_tile_load(ind__writer *w, const cg__tiling *t) {
     cg__begin_inside(w, t);
 }
 
-/* All loads of the tile are under way before the first is waited for. */
+/* Writes the loop that fills the tile. All loads are in flight before the first one is waited for. */
 static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
@@ -5272,7 +5279,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* The loops over what a thread writes; cg__end_vector_tile closes them. */
+/* Opens the loop over the vectors that a thread writes; cg__end_vector_tile closes it. */
 static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", t->store_steps * t->group);
@@ -5295,7 +5302,7 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     cg__end_vector_tile(w, t);
 }
 
-/* Where the loads find their element number j of a vector that is written. */
+/* Sets the expression with which each load reads element j of the vector that is written. */
 static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
@@ -5353,14 +5360,14 @@ static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
 /* ============================================================================== src/cuda/emit/reduction/reduction.c */
 /* ---------------------------------------------------------------------------------------------- >>reduction */
 
-/* A reduction kernel runs over its row in sweeps. Sweep A of stage s computes every reduction whose operand needs s
-   finished ones; where the row stays in registers, welford and online softmax take two exact steps, mean (or maximum)
-   in A and the sum around it in B. The last sweep also writes what is stored per element. */
+/* A reduction kernel runs over its row in passes. Pass A of stage s computes every reduction whose operand needs s
+   finished ones. If the row is in registers, welford and online softmax take two exact steps: the mean (or maximum) in
+   A, the sum around it in B. The last pass also stores the results per element. */
 typedef struct cg__sweep {
     int stage;
     bool second; /* B */
     bool stores;
-    bool halves; /* 16-bit values have joined their maxima */
+    bool halves; /* 16-bit maxima are already combined */
 } cg__sweep;
 
 #define IND__CG_MAX_SWEEPS 64
@@ -5391,7 +5398,7 @@ static bool cg__two_step(const ind__inst *inst) {
     return inst->reduction == IND_REDUCE_WELFORD || inst->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* The REDUCE at i belongs to this sweep. */
+/* True if pass s computes the REDUCE at i. */
 static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
@@ -5416,8 +5423,8 @@ static int cg__sweeps(const ind__writer *w, cg__sweep *sweep) {
     return n;
 }
 
-/* In registers, the terms exp(x - m) of a softmax's sum are those that its result is made of: then the EXP of the body
-   is computed in sweep B, and kept. 0: the body has no such EXP. */
+/* Returns the EXP of the body that is a term exp(x - m) of a softmax's sum. In registers, pass B computes this EXP,
+   adds it to the sum and keeps it for the result. 0: the body has no such EXP. */
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce) {
     for (uint32_t i = reduce + 1; i < w->body->num_inst; i++) {
         const ind__inst *difference = cg__inst(w, cg__inst(w, i)->arg[0]);
@@ -5450,13 +5457,13 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-/* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
+/* Is the load the same in every row of a run? It is repeated, from a cache, as the columns need the registers. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
     return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
-/* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
-   lie in memory, other kept ones as values; and those for the columns that a run of rows joins. */
+/* Returns the 32-bit registers per element of a row: for loads, which stay in registers as they are in memory until
+   their pass; for other kept instructions, as values; and for the columns that a run of rows combines. */
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -5467,7 +5474,7 @@ static double cg__kept_words(const ind__writer *w) {
         if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
         words +=
-            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others are kept for one pass only */
     }
     return words;
 }
@@ -5543,7 +5550,7 @@ static void cg__choose_kept(cg__decider *d) {
 /* ================================================================================= src/cuda/emit/reduction/states.c */
 /* ---- states */
 
-/* How each reduction is spelled in the text: its state's type, and the results as %u = number of the REDUCE. */
+/* The type of each reduction's state in the source, and its results; %u is the number of the REDUCE. */
 static const struct {
     int piece;
     const char *state, *result[2];
@@ -5559,7 +5566,7 @@ static const struct {
     [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
 };
 
-/* The reduction that sweep s really computes for REDUCE i, and the letter of its state's name. */
+/* Returns the reduction that pass s really computes for REDUCE i, and the letter of its state's name. */
 static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
@@ -5569,14 +5576,15 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
-/* Do integers wrap around in this reduction? They are unsigned then, whose overflow has a meaning in C++. */
+/* Do integers wrap around in this reduction? They are then unsigned, whose overflow is defined in C++. */
 static bool cg__wraps(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
     return grows && !ind_dtype_is_float((ind_dtype)cg__inst(w, i)->dtype);
 }
 
-/* Type of a state's value: narrow integers are reduced as int (and cut where they are used), ANY counts as int. */
+/* Returns the type of a state's value. Narrow integers are reduced as int (and truncated where they are used). ANY
+   counts as int. */
 static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     bool operand = inst->reduction == IND_REDUCE_ARGMAX || inst->reduction == IND_REDUCE_ANY;
@@ -5586,7 +5594,7 @@ static const char *cg__state_type(const ind__writer *w, uint32_t i) {
     return cg__types[t].value;
 }
 
-/* The value that changes nothing, of MAX and MIN: the far end of the type. */
+/* Returns the neutral element of MAX and MIN: the far end of the type. */
 static const char *cg__far_end(const ind__writer *w, uint32_t i, bool lowest) {
     switch (cg__inst(w, i)->dtype) {
     case IND_BOOL: return lowest ? "0" : "1";
@@ -5611,14 +5619,14 @@ static const char *cg__neutral(ind__writer *w, uint32_t i, ind_reduction r) {
     }
 }
 
-/* "ind_sum<float>": the state of REDUCE i, or of what joins columns. */
+/* Returns the state type of REDUCE i, or of a reduction over columns: "ind_sum<float>". */
 static const char *cg__state_spelling(ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     cg__use(w, cg__states[r].piece);
     return cg__string(w, "%s<%s>", cg__states[r].state, cg__state_type(w, i));
 }
 
-/* sizeof of that. */
+/* Returns the size of that type. */
 static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     const char *type = cg__state_type(w, i);
@@ -5641,25 +5649,25 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (v->batch ? v->batch : 1) / v->rows : v->threads;
 }
 
-/* Blocks that stay have the states of even rows and those of odd ones in memory of their own: so they meet once per
-   join, not again before the next one. */
+/* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
+   combination, not again before the next one. */
 static bool cg__is_parted(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
 }
 
-#define IND__CG_WARP_STATES 128 /* of a row: four for each lane of a warp */
+#define IND__CG_WARP_STATES 128 /* per row: four for each lane of a warp */
 
-/* Does each warp of a cluster send its states to all blocks, and join those of all warps itself? That is one wait, in
-   place of a barrier in the block, a join of its warps and then the wait for other blocks: where there is but one join,
-   as of rms_norm, 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). Of two blocks the wait is short, and more
-   states than a warp joins at once, four a lane, cost more than the barrier (both lost 2 to 10 %). Blocks that walk
-   along a row meet once a sweep, which is rare. */
+/* Does each warp of a cluster send its states to all blocks, and combine those of all warps itself? That is one wait.
+   Otherwise there is a block barrier, a combination of the block's warps, and a wait for other blocks. With only one
+   combination, as in rms_norm, this gives 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). With two blocks the
+   wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
+   loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
     return cg__is_parted(w) && w->variant->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
 
-/* Lanes of a warp that join the states of warps that meet, and states of all of those lanes: behind those of the warps
-   are some that change nothing. */
+/* Returns the lanes of a warp that combine the states of warps. cg__meeting_states is the number of states of all these
+   lanes, padded with neutral ones. */
 static int cg__meeting_lanes(const ind__writer *w) {
     const int warps = cg__row_threads(w) / 32;
     return warps > 16 ? 32 : cg__pow2_at_least(warps, 1, 16);
@@ -5670,19 +5678,19 @@ static int cg__meeting_states(const ind__writer *w) {
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
-/* Do warps that meet exchange a mean and the squares of deviations from it in one state? Each of them has its own mean,
-   and deviations from that (Chan et al. 1979), so that they wait for one another once (layer_norm of 98317 bf16 on an
-   H200: 83 and 86 % of a copy, of 200003 f16 77 and 80; others vary by 1 %). */
+/* Do warps exchange a mean and its squared deviations in one state? Each warp has its own mean, and deviations from it
+   (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 % of a
+   copy, of 200003 f16 77 and 80; others vary by 1 %). */
 static bool cg__meets_once(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
 }
 
-/* Does a state of REDUCE i go from warp to warp behind this sweep? */
+/* Do warps exchange a state of REDUCE i after this pass? */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
 
-/* What that is the state of, and the letter of its name. */
+/* Returns the reduction of the exchanged state, and the letter of its name. */
 static ind_reduction cg__exchanged(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     const ind_reduction r = cg__step(w, i, s, letter);
     if (!cg__meets_once(w, i)) return r;
@@ -5702,21 +5710,21 @@ static void cg__emit_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Reductions that take a whole chunk of elements at once, gathered in an array a<number>: neighbours, or what a thread
-   reads in a round of steps (ind__writer.steps). */
+/* True for reductions that take a whole chunk of elements at once. An array a<number> collects it: neighbours, or the
+   reads of a thread in one group of steps (ind__writer.steps). */
 static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
-/* Are its states in an array, one for each neighbour: for each column, or of a row as chains of additions are shorter,
-   and more accurate, then? */
+/* Are its states in an array with one state per neighbour? This is so for columns. For sums and products of a row,
+   chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     return w->lanes > 1 &&
            (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT || r == IND_REDUCE_SUM || r == IND_REDUCE_PROD);
 }
 
-/* The place of an element in a<number>: "[j]". */
+/* Returns the subscript of an element in a<number>: "[j]". */
 static const char *cg__chunk_place(ind__writer *w, uint32_t i) {
     int n = w->variant->vector;
     if (!w->steps) return n > 1 ? "[j]" : "[0]";
@@ -5736,7 +5744,7 @@ static void cg__emit_chunk_adds(ind__writer *w, const cg__sweep *s) {
             ind__textf(&w->code, cg__has_lanes(w, i) ? "l%u[j].add(a%u);\n" : "s%u.add(a%u);\n", i, i);
 }
 
-/* What an element adds to the sum of sweep B. */
+/* Writes the term that an element adds to the sum of pass B. */
 static void cg__emit_second_term(ind__writer *w, uint32_t i) {
     uint32_t x = cg__inst(w, i)->arg[0], term = cg__softmax_term(w, i);
     if (cg__inst(w, i)->reduction == IND_REDUCE_WELFORD) {
@@ -6343,10 +6351,10 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
 }
 
 /* ===================================================================================== src/cuda/emit/reduction/l2.c */
-/* ---- what leaves the L2 last */
+/* ---- L2 eviction priority */
 
-/* Is what a kernel has of a buffer larger than the L2, and is each place of it used once? By what is computed alone: a
-   kernel that computes the same of other buffers has the same text. */
+/* Is the kernel's part of a buffer larger than the L2, and is each element used once? Only the computation decides
+   this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
     if (w->arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
@@ -6363,13 +6371,13 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
     return streams;
 }
 
-/* Rows and tiles are read, waited for, and written: so the L2 fills with lines that have been read and lines that wait
-   to be written. What is larger than the L2 and used once is not found there again, so that what is kept is only a
-   matter of order: where lines that were read go last, what is written goes to memory sooner (% of a copy, H200:
+/* Does the kernel read with L2 evict_last? Rows and tiles are read, waited for, and written, so the L2 fills with lines
+   already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so only the
+   eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of a copy, H200:
    rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
    4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so it is not that something is found again. A kernel that lives in the L2 takes the same time after
-   it (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and those that write little. */
+   as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
+   16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
     switch (w->variant->strategy) {
     case IND_STRATEGY_ROW_WARP:
@@ -6920,8 +6928,8 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
 }
 
 /* ========================================================================== src/cuda/emit/reduction/vector_shared.c */
-/* ---- what all neighbours in a vector share, as a channel's weight: behind the joins of a row there is nothing to do
-   while it is on its way, so that it is loaded ahead of them (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+/* ---- operands shared by all elements of a vector, as a channel's weight. They are loaded before the states of a row
+   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of a copy). */
 
 static int cg__spare_registers(const ind__writer *w);
 
@@ -6931,7 +6939,7 @@ static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is there a register for each of them in every round? */
+/* Is there a register for each of them in every iteration? */
 static bool cg__shared_come_ahead(const ind__writer *w) {
     int num = 0;
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
@@ -6954,15 +6962,15 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Is what all rows use read where it is used, of a row in shared memory? ptxas would start all of that at once, in
-   registers that it has not; it starts little ahead of something that may be a barrier. (layer_norm of 24576 bf16,
-   three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
+/* Are operands shared by all rows read at their use, while the row is in shared memory? ptxas would start all these
+   loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
+   bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !w->variant->persistent && !w->variant->once;
 }
 
-/* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
-   index nothing uses is done ahead all the same: no result asks for it. */
+/* Unmarks `user` if it is computed once for a row from a load of the row, as it would wait for that load. A check whose
+   index is unused is still done early, as no result needs it. */
 static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
     ind__writer *w = (ind__writer *)self;
     const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
@@ -6971,9 +6979,9 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
     if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
 
-/* What is computed once for a row ahead of its sweep. A block that walks along it once asks for an index that is read
-   from memory, but does not wait for it: what that index finds is read when the results are (cross entropy of 160001
-   f32: 84 and 98 % of a copy, H200); but for what the sweep itself uses. */
+/* Marks the values that are computed once for a row before its pass. A block that loops over the row once starts the
+   load of an index but does not wait for it. The elements at that index are read together with the results (cross
+   entropy of 160001 f32: 84 and 98 % of a copy, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
@@ -6984,7 +6992,7 @@ static void cg__need_ahead(ind__writer *w) {
     cg__close_needed(w);
 }
 
-/* A row of narrow elements that stays in registers is converted again in each sweep: as f32 it takes twice as many
+/* A row of 16-bit elements in registers is converted again in each pass. As f32 it takes twice as many registers
    (layer_norm of 200003 bf16: 88 bytes spilled, and none). */
 static void cg__emit_row_keeps(ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -7026,15 +7034,15 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the instruction store where the kernel also reads? */
+/* Does the instruction store to memory that the kernel also reads? */
 static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
         if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
     return false;
 }
 
-/* What is stored once per row is written by its first thread, after all sweeps, and what they have found is checked;
-   where others may read it still, once all are there. */
+/* Writes values stored once per row, in its first thread after all passes, and remaining checks. If other threads may
+   still read the memory, a barrier comes first. */
 static void cg__emit_row_stores(ind__writer *w) {
     bool any = false, over = false;
     cg__need_none(w);
@@ -7056,10 +7064,10 @@ static void cg__emit_row_stores(ind__writer *w) {
 }
 
 /* ============================================================================ src/cuda/emit/reduction/column_runs.c */
-/* ---- columns that a block joins along its run of rows (ind_kernel.run): each thread meets the same columns in every
-   row, so that their states stay in its registers, or, where a row is too long for that, in memory. */
+/* ---- columns that a block combines over its run of rows (ind_kernel.run). Each thread has the same columns in every
+   row. Their states stay in its registers, or in memory if a row is too long. */
 
-/* The partial result of the column at hand: "out0[run * 1024 + r0]". */
+/* Returns the partial result of the current column: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
     for (int v = 0; v < w->plan->domain.rank; v++) zero[v] = ind_int(w->context, 0);
@@ -7090,12 +7098,12 @@ static bool cg__has_teams(const ind__writer *w) {
     return w->kernel->run && w->variant->strategy == IND_STRATEGY_ROW_WARP;
 }
 
-/* Columns of a team's states in shared memory. */
+/* Returns the columns of a team's states in shared memory. */
 static int cg__team_columns(const ind__writer *w) {
     return w->variant->per_thread * cg__row_threads(w);
 }
 
-/* The states of all columns, before the first row. */
+/* Declares the states of all columns, before the first row. */
 static void cg__emit_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7107,8 +7115,8 @@ static void cg__emit_columns(ind__writer *w) {
     }
 }
 
-/* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
-   row after the other. */
+/* Opens the loop over the rows of the block's run, and declares the row. Warps take rows in turn; without teams the
+   block takes one row after the other. */
 static void cg__begin_run(ind__writer *w) {
     bool one = w->plan->domain.rank == 1, teams = cg__has_teams(w);
     const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -7121,7 +7129,7 @@ static void cg__begin_run(ind__writer *w) {
     ind__textf(&w->code, "if (%s >= %s) break;\n", name, rows);
 }
 
-/* Partial results out of the registers of a block. */
+/* Stores the partial results from the registers of a block. */
 static void cg__store_columns(ind__writer *w) {
     int n = w->variant->vector, last = cg__num_vars(w) - 1, scopes = cg__emit_sweep_loops(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7143,7 +7151,7 @@ static void cg__store_columns(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Partial results of the warps of a block, joined in shared memory, always in the same order. */
+/* Stores the partial results of the warps of a block, combined in shared memory in a fixed order. */
 static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     int n = v->vector, columns = cg__team_columns(w);
@@ -7171,7 +7179,8 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
 static void cg__end_run(ind__writer *w) {
     bool reduces = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) reduces |= cg__inst(w, i)->op == IND_LOOP_REDUCE;
-    if (reduces && cg__shares_states(w)) ind__textf(&w->code, "__syncthreads();\n"); /* the next row's come there */
+    if (reduces && cg__shares_states(w))
+        ind__textf(&w->code, "__syncthreads();\n"); /* the next row's states go to the same memory */
     cg__end(w);
     if (!cg__in_registers(w)) return;
     ind__textf(&w->code, "// Results of each column over the block's rows.\n");
@@ -7190,7 +7199,7 @@ static void cg__emit_team_columns(ind__writer *w) {
                        cg__team_columns(w));
 }
 
-/* Which row (P point) this thread works on, and which part of it. */
+/* Declares the row (P point) that this thread works on, and its part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->plan->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
@@ -7236,15 +7245,15 @@ static void cg__emit_row_position(ind__writer *w) {
 }
 
 /* ================================================================================== src/cuda/emit/reduction/split.c */
-/* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
-   one (to finish with columns, to begin with a row) joins these, always in the same order, and does the rest alone. So
-   it is one launch, with equal results in every run. */
+/* ---- rows, or columns, that several blocks share. Each block reduces its part and leaves the states in memory. The
+   last block (to finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So it
+   is one launch, with equal results in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_SPLIT || w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT;
 }
 
-/* Can there be several blocks to a row? Else a launch formula made this one of a whole. */
+/* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
     return cg__upper_bound(w->variant->splits) > 1;
 }
@@ -7253,7 +7262,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_REDUCE;
 }
 
-/* Bytes that are read for each element of a row. */
+/* Returns the bytes that are read for each element of a row. */
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7262,8 +7271,8 @@ static int cg__element_bytes(const ind__writer *w) {
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
-   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+/* Returns the unrolled steps of the loop over the row. A thread then has split_flight bytes (ind_thresholds) in flight,
+   at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
    addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
    i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
@@ -7279,7 +7288,7 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     return steps;
 }
 
-/* One step of the loop along a row, at `r`. */
+/* Writes one step of the loop over a row, at `r`. */
 static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r";
@@ -7288,7 +7297,7 @@ static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk
     chunk(w, s);
 }
 
-/* The chunks of a round, of each lane its own where they are columns. */
+/* Declares the chunks of one group of unrolled steps; columns have one chunk per lane. */
 static void cg__emit_round_arrays(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__takes_chunks(w, i, s)) continue;
@@ -7311,8 +7320,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* The loop along a row from `first` on, `step` at a time: as many steps together as a thread has loads under way, also
-   of those that are left over in the end, as short rows have no others. */
+/* Writes the loop over a row from `first` on, `step` at a time. As many steps are unrolled as a thread has loads in
+   flight. The remainder is unrolled too, as short rows consist of nothing else. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
@@ -7340,7 +7349,7 @@ static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *
     cg__end(w);
 }
 
-/* The states of the lanes, before the first element. */
+/* Declares the states of the lanes, with neutral values. */
 static void cg__emit_lanes(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i) || !cg__has_lanes(w, i)) continue;
@@ -7351,12 +7360,12 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
-/* Bytes of the states that all blocks leave of one reduction, of `own` results each. */
+/* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
     return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
 
-/* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
+/* Writes the states of a block's `own` results, indexed by its position along y and x of the grid. */
 static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
     int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7372,8 +7381,8 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->splits));
 }
 
-/* Joins what the blocks have left: the threads of a group take turns, and have 4 loads under way if they have so many
-   turns; with fewer, to unroll the loop would only take NVRTC time (a seventh of that for the sum of 4096 columns). */
+/* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
+   least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
     const bool several = ind_hint(w->variant->splits) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7389,7 +7398,7 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 /* =================================================================================== src/cuda/emit/reduction/rows.c */
 /* ---- rows */
 
-/* The elements behind the last whole vector, by the first block. */
+/* Writes the elements after the last whole vector; the first block takes them. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
@@ -7407,17 +7416,18 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Do the blocks of a row meet through words, one for each thread of the last of them? */
+/* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
+   per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
 }
 
-/* Where the words of 8 bytes begin, behind the counters of 4. */
+/* Returns the offset of the 8-byte words, after the 4-byte counters. */
 static int cg__words_from(int64_t blocks) {
     return (int)(blocks + 1) / 2 * 2;
 }
 
-/* Words of a block's states. */
+/* Returns the number of words of a block's states. */
 static int cg__split_words(const ind__writer *w) {
     int words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7425,10 +7435,10 @@ static int cg__split_words(const ind__writer *w) {
     return words;
 }
 
-/* The block that began last takes what the others leave: one from each thread, its own as lane 0 would leave it. (Lanes
-   that join means or softmaxes differ in the last bits, and any block may be the last.) In words that are there once
-   their upper half is not 0, as of FINISH: so nothing is counted once a block is done, which takes a fence and two
-   trips to the L2 more. */
+/* Writes the exchange through words. The block that began last combines the states of all others, one per thread, with
+   its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
+   block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
+   end of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
     const int64_t blocks = w->variant->split_blocks;
@@ -7517,17 +7527,18 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
 /* ================================================================================ src/cuda/emit/reduction/columns.c */
 /* ---- columns */
 
-/* Columns of a block. */
+/* Returns the columns of a block. */
 static int cg__split_columns(const ind__writer *w) {
     return w->variant->rows;
 }
 
-/* Rows of the arrays in shared memory: warps, and, of columns that are as many as lanes or more, threads to each. */
+/* Returns the rows of the arrays in shared memory: warps, and, if the columns are at least as many as lanes, threads
+   per column. */
 static int cg__split_shared_rows(const ind__writer *w) {
     return w->variant->threads / 32;
 }
 
-/* One row: the vector of neighbouring columns that start at `column`. */
+/* Writes one row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
@@ -7555,7 +7566,7 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_vectors(w);
 }
 
-/* The loop of a thread over its rows: those of a block, and the blocks, take turns. */
+/* Writes the loop of a thread over its rows. Rows are interleaved within a block and between blocks. */
 static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
@@ -7572,7 +7583,8 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Through shared memory: the state of column c of the block, in the threads that are c modulo their number. */
+/* Combines states through shared memory. The state of column c of the block is then in the threads that are c modulo
+   the number of columns. */
 static void cg__join_columns(ind__writer *w) {
     const ind__variant *v = w->variant;
     int columns = cg__split_columns(w), x = columns / v->vector;
@@ -7596,7 +7608,7 @@ static void cg__join_columns(ind__writer *w) {
                        cg__split_shared_rows(w), columns, i, columns);
 }
 
-/* The last block: as many threads to each column as there are. */
+/* Combines the states of all blocks in the last block. All threads are divided among the columns. */
 static void cg__join_column_splits(ind__writer *w) {
     int columns = cg__split_columns(w), groups = w->variant->threads / columns;
     const char *splits = cg__expr_string(w, w->variant->splits);
@@ -7621,7 +7633,7 @@ static void cg__join_column_splits(ind__writer *w) {
     cg__end(w);
 }
 
-/* A thread for each column writes what is stored once for it. */
+/* Writes the values that are stored once per column, one thread for each. */
 static void cg__emit_column_stores(ind__writer *w) {
     int columns = cg__split_columns(w);
     const char *type = cg__int(w);
@@ -7673,8 +7685,8 @@ static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
 }
 
 /* ================================================================================== src/cuda/emit/reduction/batch.c */
-/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows, whose loads all start before the first
-   of them is reduced */
+/* ---- a batch: several rows of the same lanes, neighbours in the grid's rows. All their loads start before the first
+   row is reduced. */
 
 /* Opens the loop over the rows of the batch, and declares the row. */
 static void cg__begin_batch(ind__writer *w, bool loads) {
@@ -7693,7 +7705,7 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
-/* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
+/* Writes the loads of pass s that need no result of other passes, for all rows of the batch. */
 static void cg__emit_batch_loads(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, num = 0;
     cg__need_sweep(w, s);
@@ -12163,7 +12175,7 @@ static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
            !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
 }
 
-/* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
+/* If stages are verified: writes the text again, from a copy of the decided plan. Both texts must be equal. */
 static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     ind__arena arena = {.context = p->context};
     const ind__variant variant = *first->variant;
@@ -12180,7 +12192,7 @@ static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
     return status;
 }
 
-/* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
+/* Writes the body of the kernel that d has decided. *w must be fresh; the caller frees it. */
 static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider *d) {
     ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
     return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
