@@ -24,7 +24,7 @@ typedef struct rt__exec_variant {
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
     bool aligned, dependent, takes_next;
-    bool reads_constants; /* through loads that assume the data do not change while it runs */
+    bool reads_constants; /* reads constants, which must not change while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */
