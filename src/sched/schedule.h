@@ -50,18 +50,15 @@ typedef struct ind_kernel {
     ind_expr numel, rnumel;             /* points of P and of R */
     ind_expr bytes_read, bytes_written; /* each accessed buffer element counts once */
     ind_expr flops;
-    int64_t run;      /* REDUCTION: number of consecutive points of P whose values one IND__INST_RUN store combines; 0:
-                         none */
-    struct {          /* MATMUL: roles of the P variables; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
-        uint32_t dot; /* the REDUCE instruction */
-        int m, n;     /* P variable of the rows and of the columns, -1: absent (size 1) */
+    int64_t run;             /* REDUCTION: consecutive points of P that an IND__INST_RUN store combines; 0: none */
+    struct {                 /* MATMUL: roles of the P variables; out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+        uint32_t dot;        /* the REDUCE instruction */
+        int m, n;            /* P variable of the rows and of the columns, -1: absent (size 1) */
         uint32_t batch_mask; /* bit d: P variable d is a batch dimension */
     } matmul;
 } ind_kernel;
 
-#define IND__SORT_ROW                                                                                                  \
-    1024 /* longest row sorted in shared memory, in elements, beside the kernel's other shared                         \
-            memory */
+#define IND__SORT_ROW 1024 /* elements; longest row sorted in shared memory */
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
