@@ -10,7 +10,7 @@ typedef struct rt__cuda_job {
 } rt__cuda_job;
 
 /* No fast-math: results are compared with the host device. -default-device allows helper functions without a
-   qualifier. --minimal (from 12.4) omits headers these sources do not use and saves about a third of the time. */
+   qualifier. --minimal (from 12.4) omits features these sources do not use and saves about a third of the time. */
 #define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
 #define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
