@@ -102,8 +102,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Protects the value from later stores into inputs. It is copied if it is in the memory of an input, or would be
-   computed later from the memory of another one. */
+/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
+   computed now if it would read the memory of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
