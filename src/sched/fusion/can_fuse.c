@@ -44,8 +44,8 @@ static bool sched__reads(const sched__fuser *f, uint32_t g, uint32_t buffer) {
 }
 
 /* May a kernel over the domain read the element at this index and change it in place? An element per point is read in
-   any pass and stored in the last, after a barrier behind its readers. An element per row is read before the passes and
-   stored after them. */
+   any pass and stored in the last, after a barrier that waits for its readers. An element per row is read before the
+   passes and stored after them. */
 static bool sched__changes_in_rows(const sched__domain *d, ind_expr index) {
     int along = 0;
     for (int v = d->rank; v < d->rank + d->rrank; v++) along += ind__expr_depends(index, d->var[v]);
