@@ -35,6 +35,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
         best_function = function;
         least = local;
     }
+    if (!status && !best) return rt__cuda_crowded(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
