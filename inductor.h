@@ -8,7 +8,8 @@
        #define INDUCTOR_IMPLEMENTATION
        #include "inductor.h"
 
-   and include it plainly (C99, C++11) everywhere else. Link with -lm -lpthread -ldl. The manual stands at >>overview.
+   and include it without the macro (C99, C++11) everywhere else. Link with -lm -lpthread -ldl. The manual is at
+   >>overview.
 
    Optional macros, defined before the implementation
        IND_API        linkage of every public function (default: extern)
@@ -2360,8 +2361,8 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op);
 /* ======================================================================================== src/graph/shapes/common.c */
 /* ------------------------------------------------------------------------------------------------ >>shapes */
 
-/* What each op gives for its operands: dtypes and sizes as PyTorch documents them. Sizes that are not known to be equal
-   are an error that says which; nothing is guessed from hints. */
+/* Shape rules: result dtypes and sizes of each op, as PyTorch documents them. Sizes that are not proven equal are an
+   error that names them; hints are never used. */
 
 typedef struct ind__type {
     ind_dtype dtype;
@@ -2378,16 +2379,16 @@ typedef struct ind__infer {
     uint32_t num_operands;
     const ind__attr *attr;
     const ind_body *body; /* CUSTOM */
-    ind__type *result;    /* few, or allocated */
-    uint32_t num_results; /* the table's, or as the rule says */
+    ind__type *result;    /* `few`, or allocated */
+    uint32_t num_results; /* the table's, or the rule's */
     ind__type few[5];
-    ind_expr length;       /* Z: the size that comes from data .. */
-    ind_expr least, limit; /* Z: .. and what it is never below or above; least: invalid is 0 */
+    ind_expr length;       /* Z: the data-dependent size .. */
+    ind_expr least, limit; /* Z: .. and its lower and upper bound; least: invalid is 0 */
     bool bounded;          /* Z: the caller gave bounds */
     uint32_t source;       /* Z: as in ind__unbacked */
     ind_status status;
     char error[800];
-    char scratch[8][360]; /* texts of operands and types while an error is written */
+    char scratch[8][360]; /* texts of operands and types for an error message */
     int next_scratch;
 } ind__infer;
 
@@ -2419,7 +2420,7 @@ static bool ind__has_operand(const ind__infer *in, uint32_t k) {
     return k < in->num_operands && in->operand[k] != 0;
 }
 
-/* "f32[B, 256]" into a buffer; cut short if it does not fit. */
+/* Prints "f32[B, 256]" into a buffer; truncated if it does not fit. */
 static void ind__print_type(char *out, size_t bytes, ind_dtype dtype, const ind_expr *size, int rank) {
     char dim[96];
     size_t used = (size_t)snprintf(out, bytes, "%s[", ind_dtype_name(dtype));
@@ -2444,13 +2445,13 @@ static const char *ind__say_size(ind__infer *in, ind_expr e) {
     return out;
 }
 
-/* The tensor's name, or the number that it is. */
+/* Returns the tensor's name, or its value if it is a number. */
 static const char *ind__say_name(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     return t->name ? t->name : "a number";
 }
 
-/* "; 'fact S == 4*T' would make them agree", where one could. */
+/* Returns "; 'fact S == 4*T' would make them agree", if a fact could. */
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
@@ -2480,7 +2481,7 @@ static void ind__set_result(ind__infer *in, int r, ind_dtype dtype, const ind_ex
     for (int d = 0; d < rank && d < IND_MAX_RANK; d++) t->size[d] = size[d];
 }
 
-/* Room for n results, where the op table does not say how many there are. */
+/* Allocates n results if the op table gives no number. */
 static ind_status ind__need_results(ind__infer *in, int64_t n) {
     if (n < 1) return ind__reject(in, IND_INVALID_ARGUMENT, "it would have no result");
     if (n > IND__MAX_RESULTS) {
@@ -2583,7 +2584,7 @@ static ind_status ind__need_agree(ind__infer *in, ind__agreement w) {
 /* ========================================================================================== src/graph/shapes/dims.c */
 /* ---- dimensions */
 
-/* A dimension as PyTorch counts: negative from the end; a scalar is taken to have one. */
+/* Resolves a dimension as PyTorch does: negative from the end; a scalar has one dimension. */
 static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, int *dim) {
     int range = rank ? rank : 1;
     *dim = (int)(given < 0 ? given + range : given);
@@ -2593,14 +2594,14 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
                        (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
 }
 
-/* Element k of a list of dimensions that ind__dims has let pass. */
+/* Returns element k of a list of dimensions that ind__dims has checked. */
 static int ind__list_dim(const ind__attr *a, int k, int rank) {
     int64_t d = 0;
     ind_expr_is_int(a->list[k], &d);
     return (int)(d < 0 ? d + rank : d);
 }
 
-/* A list of dimensions as a mask; none and the empty list are all of them. */
+/* Returns a list of dimensions as a mask; no list or an empty one means all. */
 static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) {
     int rank = ind__operand(in, 0)->rank, dim;
     *mask = rank ? (1u << rank) - 1 : 1;
@@ -2619,7 +2620,7 @@ static ind_status ind__dims(ind__infer *in, const ind__attr *a, uint32_t *mask) 
 typedef struct ind__shape {
     int rank;
     ind_expr size[IND_MAX_RANK];
-    uint32_t from[IND_MAX_RANK]; /* operand that decided the size, for messages */
+    uint32_t from[IND_MAX_RANK]; /* operand that set the size, for messages */
 } ind__shape;
 
 static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int dim, uint32_t k, int k_dim, int skip) {
@@ -2665,7 +2666,7 @@ static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank
     return IND_OK;
 }
 
-/* The attribute of kind dtype, where it is given (or has a default in the table). */
+/* Returns the attribute of kind dtype if it is given (or has a default in the table). */
 static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
         if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
@@ -2673,7 +2674,8 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     return otherwise;
 }
 
-/* Can an opaque call be told these sizes? Its strides are numbers: of sizes from data only the first, as it is. */
+/* Can an extern call take these sizes? Its strides are numbers: only the first size may depend on data, as a plain
+   symbol. */
 static bool ind__is_opaque_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
@@ -2712,14 +2714,14 @@ void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *e
     if (!ind_known_le(*first, *last)) *last = ind_expr_max(*first, *last);
 }
 
-/* Where operand k of a meshgrid varies: with indexing "xy" the first two dimensions are exchanged. */
+/* Returns the dimension along which operand k of a meshgrid varies; indexing "xy" exchanges the first two. */
 static int ind__meshgrid_dim(const ind__attr *indexing, uint32_t k, uint32_t n) {
     bool xy = indexing->s && strcmp(indexing->s, "xy") == 0;
     return xy && n > 1 && k < 2 ? (int)(1 - k) : (int)k;
 }
 
-/* from[d]: the dimension of the operand that is seen at dimension d. The dims that are named go where they are told;
-   the others keep their order (torch.movedim). */
+/* from[d]: the operand's dimension at dimension d of the result. The named dims move; the others keep their order
+   (torch.movedim). */
 static void ind__movedim_order(const ind__attr *source, const ind__attr *destination, int rank, int *from) {
     int next = 0;
     uint32_t used = 0;
@@ -2735,7 +2737,7 @@ static void ind__movedim_order(const ind__attr *source, const ind__attr *destina
     }
 }
 
-/* The position that an index which may count from the end means; invalid where it is not known which. */
+/* Returns an index that may count from the end as one from the front; invalid if its sign is unknown. */
 static ind_expr ind__from_front(ind_expr index, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0);
     if (ind_known_le(zero, index)) return index;
@@ -2743,7 +2745,7 @@ static ind_expr ind__from_front(ind_expr index, ind_expr size) {
                                      : ind_expr_where(ind_expr_lt(index, zero), ind_expr_add(index, size), index);
 }
 
-/* Elements of the diagonal of the plane of two dimensions. */
+/* Returns the length of the diagonal of a plane of two dimensions. */
 static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t offset) {
     ind_context *c = rows.context;
     if (offset >= 0) columns = ind_expr_sub(columns, ind_int(c, offset));
@@ -2754,7 +2756,7 @@ static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t of
     return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
 }
 
-/* The storage_offset of as_strided, whose operand is the tensor that the storage belongs to (ind__take_storage). */
+/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__take_storage). */
 static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
     return attr[2].kind == IND__ATTR_NONE ? ind_int(c, 0) : attr[2].e;
 }
@@ -2762,19 +2764,19 @@ static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
 /* ======================================================================================= src/graph/shapes/windows.c */
 /* ---- windows: pools and convolutions */
 
-/* Spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
+/* Returns the spatial dimensions of a pool, convolution, pad or resampling: the digit before the d in its name. */
 static int ind__spatial_rank(ind_graph_op op) {
     const char *digit = strpbrk(ind__op_name(op), "123");
     return digit ? *digit - '0' : 2;
 }
 
-/* How windows lie over the last `rank` dimensions of an operand. */
+/* The windows over the last `rank` dimensions of an operand. */
 typedef struct ind__window {
     int rank;
     ind_expr kernel[3], stride[3], padding[3], dilation[3];
 } ind__window;
 
-/* The attribute of this name, NULL if the op has none. */
+/* Returns the attribute of this name; NULL if the op has none. */
 static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const char *name) {
     const ind__schema *s = &g->schema[op];
     for (uint32_t i = 0; i < s->num_attrs; i++) {
@@ -2783,8 +2785,8 @@ static const ind__attr *ind__attr_named(const ind_graph *g, ind_graph_op op, con
     return NULL;
 }
 
-/* One number for each of `rank` dimensions: a list of as many, a list of one for all, or `otherwise` if it is left out.
-   False: another count. */
+/* Reads one number for each of `rank` dimensions: a list of that length, a list of one for all, or `otherwise` by
+   default. False: another count. */
 static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *otherwise, ind_expr out[3]) {
     bool given = a && a->kind != IND__ATTR_NONE;
     if (given && a->count != 1 && a->count != rank) return false;
@@ -2792,15 +2794,16 @@ static bool ind__spatial_list(const ind__attr *a, int rank, const ind_expr *othe
     return true;
 }
 
-/* The stride of a window; NULL: none is given, as an empty list is none for a pool, which has a ceil_mode. */
+/* Returns the stride of a window; NULL: not given. For a pool, which has a ceil_mode, an empty list counts as not
+   given. */
 static const ind__attr *ind__stride_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr) {
     const ind__attr *stride = ind__attr_named(g, op, attr, "stride");
     const bool pool = ind__attr_named(g, op, attr, "ceil_mode") != NULL;
     return pool && stride->count == 0 ? NULL : stride;
 }
 
-/* The windows of a pool (stride: left out, that of the kernel) or, with a given kernel, of a convolution (1). NULL, or
-   the name of the attribute that has the wrong count. */
+/* Computes the windows of a pool (default stride: the kernel) or, with a given kernel, of a convolution (default
+   stride: 1). Returns NULL, or the name of the attribute with a wrong count. */
 static const char *ind__window_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, const ind_expr *kernel,
                                   ind__window *w) {
     int rank = w->rank;
@@ -2835,13 +2838,14 @@ static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind_
     return IND_OK;
 }
 
-/* Elements between the first and the last that a window touches. */
+/* Returns the distance in elements from the first to the last element of a window. */
 static ind_expr ind__window_reach(const ind__window *w, int s) {
     ind_expr one = ind_int(w->kernel[s].context, 1);
     return ind_expr_mul(w->dilation[s], ind_expr_sub(w->kernel[s], one));
 }
 
-/* Windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the padding before it. */
+/* Returns the number of windows that fit into a padded dimension; `ceil` also counts those that begin in it or in the
+   padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
     ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
@@ -2860,7 +2864,7 @@ static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
                        ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
-/* An image may come with or without a batch in front. */
+/* Accepts an image with or without a leading batch dimension. */
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
@@ -2873,7 +2877,7 @@ static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
 }
 
-/* A convolution's numbers, from the attributes of any of its ops. */
+/* Parameters of a convolution, from the attributes of any of its ops. */
 typedef struct ind__conv {
     ind__window window;
     ind_expr output_padding[3];
@@ -2895,7 +2899,7 @@ static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype 
     ind__set_result(in, r, dtype, size, rank);
 }
 
-/* Largest and smallest elements do not exist in an empty dimension. */
+/* Refuses the largest or smallest element of an empty dimension. */
 static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     const ind__tensor_info *x = ind__operand(in, 0);
     for (int d = 0; d < x->rank; d++) {
@@ -2907,7 +2911,7 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     return IND_OK;
 }
 
-/* The dimension that an attribute names as a mask; all of them where it is left out. */
+/* Returns the dimension of an attribute as a mask; all of them by default. */
 static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *mask) {
     int rank = ind__operand(in, 0)->rank, dim;
     *mask = (1u << rank) - 1;
@@ -2917,7 +2921,7 @@ static ind_status ind__dim_or_all(ind__infer *in, const ind__attr *a, uint32_t *
     return IND_OK;
 }
 
-/* The order of a norm, be it written as an integer or not. */
+/* Returns the order of a norm, from an integer or a float. */
 static double ind__norm_order(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && a->is_int ? (double)a->i : a->f;
 }
@@ -2929,7 +2933,7 @@ static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;
 }
 
-/* What the op table's flags allow the operands to promote to. */
+/* Checks the promoted type against the op table's flags. */
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
@@ -2941,7 +2945,7 @@ static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
                        ind__say_type(in, k));
 }
 
-/* A composite's operands, beyond what its expander asks. */
+/* Checks a composite's operands, beyond the checks of its expander. */
 static ind_status ind__check_composite(ind__infer *in) {
     if (ind__check_promoted(in, ind__result_type(in->g, in->operand, in->num_operands))) return in->status;
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
@@ -2952,10 +2956,10 @@ static ind_status ind__check_composite(ind__infer *in) {
     return IND_OK;
 }
 
-/* What one op asks of its operands, beyond that they broadcast and promote to this type. */
+/* The checks of one op, beyond broadcasting and promotion to this type. */
 typedef ind_status (*ind__check)(ind__infer *in, ind_dtype promoted);
 
-/* The result of a pointwise op whose operands before `first` have no say in its type. */
+/* Infers the result of a pointwise op; operands before `first` do not count for its type. */
 static ind_status ind__infer_pointwise(ind__infer *in, uint32_t first, ind__check check) {
     ind__shape s = {0};
     for (uint32_t k = 0; k < in->num_operands; k++) {
@@ -2976,10 +2980,10 @@ static ind_status ind__rule_pointwise(ind__infer *in) {
 /* ========================================================================================= src/graph/shapes/infer.c */
 /* ---- what holds for every op */
 
-/* May a number stand for this operand? */
+/* May this operand be a number? */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
-    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule says where */
+    if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule checks that */
     if (op == IND_OP_QUANTILE || op == IND_OP_NANQUANTILE) return k == 1;
     if (op == IND_OP_SEARCHSORTED || op == IND_OP_BUCKETIZE) return k == (op == IND_OP_SEARCHSORTED);
     if (op == IND_OP_REPEAT_INTERLEAVE) return k == 1;
@@ -3074,7 +3078,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
-/* Every result must be countable: its bytes at the largest sizes fit 63 bits. */
+/* Checks that every result is countable: its bytes at the largest sizes fit 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
@@ -3099,8 +3103,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-/* What is computed has a type that is computed with, as in PyTorch; a cast makes one that is only stored, and rounds.
- */
+/* Checks that computed results have a compute type, as in PyTorch; only a cast makes a storage-only type, and
+   rounds. */
 static ind_status ind__check_computed_type(ind__infer *in) {
     bool computes = in->op == IND_OP_ARANGE;
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
@@ -5036,16 +5040,16 @@ typedef struct graph__lower_walk {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
-    uint32_t *users;        /* by tensor: how often later ops read it */
+    uint32_t *users;        /* by tensor: number of reads by later ops */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
-    bool deterministic;     /* scatters join what meets in the order of the points */
+    bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lower_walk;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* The node being lowered: what its loop functions are given. */
+/* The node being lowered, as the context of its loop functions. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
     ind_context *context;
@@ -5056,51 +5060,51 @@ struct graph__lower_ctx {
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
-    ind_reduction mode;              /* .. how its values join what is there */
-    int whole_dims;                  /* .. last dimensions in which each point stores all of what is there, in order */
-    ind__box *into;                  /* memory of which operand 0 is a part, if that is scattered into instead .. */
+    ind_reduction mode;              /* .. how its values combine with the old ones */
+    int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
+    ind__box *into;                  /* memory that contains operand 0, if the scatter goes there instead .. */
     ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
     double number;                   /* of graph__number_element, for floats and for the others */
     int64_t number_int;
-    struct { /* dimensions of what a reduction reads, mostly operand 0 */
+    struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
         int kept[IND_MAX_RANK], num_kept, reduced[IND_MAX_RANK], num_reduced;
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
-        ind_expr count;                                   /* elements that one result is made of */
+        ind_expr count;                                   /* elements per result */
     } axes;
     struct { /* norm: its input, with the channel dimension split into groups if it has groups */
         ind__box *x, *gradient;
         bool grouped;
-        int rows; /* leading dimensions of x that number what is normalised together */
+        int rows; /* leading dimensions of x that number the normalised rows */
     } norm;
     struct {                         /* loss over classes */
         ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
-        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions but that of the classes */
+        ind_expr size[IND_MAX_RANK]; /* of the rows: all dimensions except the classes */
         int rank, classes;
     } loss;
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* the window's size and place depend on its number */
+    bool adaptive[3];                     /* size and position of a window depend on its number */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
         int rank, batch;
     } product;
-    struct { /* points of which some are chosen: their sizes, which they are, and how many up to each of them */
+    struct { /* points to select from: their sizes, the selected ones, and their running count */
         ind_expr size[IND_MAX_RANK];
         int rank;
         graph__lower_element_fn flag;
         ind__box *counts;
     } chosen;
-    struct { /* unique along a dimension: how many slices of how many parts; what a row of parts is ordered by */
+    struct { /* unique along a dimension: number of slices and of parts per slice; the sort order of a row of parts */
         int dim;
         ind_expr num, parts;
         graph__lower_element_fn key;
-        ind__box *ranks; /* of the parts, [parts, num], where they have been joined: equal ones have the same */
+        ind__box *ranks; /* of the parts, [parts, num], after combining: equal parts have equal ranks */
     } slices;
-    struct { /* repeat_interleave: the dimension of the result, and how long it is at most */
+    struct { /* repeat_interleave: the dimension of the result, and its maximum length */
         int dim;
         ind_expr most;
     } repeats;
@@ -5143,8 +5147,8 @@ static ind_value graph__lower_number(ind_ops *o, graph__typed_number x, ind_dtyp
     return ind_dtype_is_float(dtype) ? ind_op_constant(o, x.f, compute) : ind_op_constant_int(o, x.i, compute);
 }
 
-/* Element of a box of `rank` dimensions under broadcasting: missing leading dimensions, and index 0 where the size
- * is 1. */
+/* Loads an element of a box of `rank` dimensions under broadcasting: leading dimensions may be missing; the index is 0
+   where the size is 1. */
 static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, const ind_expr *index, int rank) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) {
@@ -5153,7 +5157,8 @@ static ind_value graph__lower_load_broadcast(ind_ops *o, const ind__box *x, cons
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Operand k at an index of the result, in `dtype`. A Python number is a constant of that type, unrounded until then. */
+/* Returns operand k at an index of the result, in `dtype`. A Python number is a constant of that type, rounded only
+   here. */
 static ind_value graph__lower_operand_as(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                          int rank, ind_dtype dtype) {
     const ind__node *from = &l->w->graph->node[graph__lower_operand_info(l, k)->node];
@@ -5176,7 +5181,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
-/* Operand k in memory: a kernel reads each of its elements many times. */
+/* Returns operand k in memory: a kernel reads each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
@@ -5228,7 +5233,7 @@ static ind_value graph__lower_box_element(ind_ops *o, const ind_expr *index, int
     return ind__box_load(o, (const ind__box *)box, index, rank);
 }
 
-/* A 0-d box with a number. */
+/* Returns the number of a 0-d box. */
 static ind_value graph__number_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     (void)index;
     (void)rank;
@@ -5239,7 +5244,7 @@ static ind_value graph__number_element(ind_ops *o, const ind_expr *index, int ra
 /* ====================================================================================== src/graph/lowerings/views.c */
 /* ---- index maps and bounds of views, pads and windows */
 
-/* Index d of the result of the view being built. */
+/* Returns index d of the result of the view being built. */
 static ind_expr graph__lower_view_index(const graph__lower_ctx *l, int d) {
     return ind__index_symbol(l->context, 'i', d, l->result->size[d]);
 }
@@ -5253,13 +5258,13 @@ static int graph__from_end(int64_t dim, int rank) {
     return (int)(dim < 0 ? dim + (rank ? rank : 1) : dim);
 }
 
-/* Every index of operand 0 as that of the result with the same number. */
+/* Maps every index of operand 0 to the result's index of the same dimension. */
 static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IND_MAX_RANK]) {
     for (int d = 0; d < graph__lower_operand_info(l, 0)->rank; d++)
         map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
 }
 
-/* Where element `index` of a diagonal stands in the tensor of this rank. */
+/* Maps element `index` of a diagonal to the tensor of this rank. */
 static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
@@ -5271,14 +5276,14 @@ static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_exp
     map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
 }
 
-/* x mod size, where a size that may be 0 is not divided by: nothing is read then. */
+/* Returns x mod size. It never divides by a size that may be 0; nothing is read then. */
 static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
     ind_expr one = ind_int(size.context, 1);
     return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
 }
 
-/* Element `at` of operand k, in the type of `otherwise`, where `inside` holds; `otherwise` elsewhere, without a read.
- */
+/* Returns element `at` of operand k, in the type of `otherwise`, where `inside` holds; else `otherwise`, without a
+   read. */
 static ind_value graph__lower_inside(ind_ops *o, const graph__lower_ctx *l, uint32_t k, ind_expr inside,
                                      const ind_expr *at, ind_value otherwise) {
     if (!otherwise.id) return otherwise;
@@ -5303,7 +5308,7 @@ static ind_expr graph__and_within(ind_expr inside, ind_expr i, ind_expr size) {
     return ind_expr_and(inside, within);
 }
 
-/* Back to the shape of the graph, where rows were flattened for the product. */
+/* Restores the shape of the graph after rows were flattened for the product. */
 static ind_status graph__lower_unflatten(graph__lower_ctx *l, ind__box **x) {
     if ((*x)->rank == l->result->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, l->result->size, l->result->rank);
@@ -5329,13 +5334,13 @@ static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int ra
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* The same of operand 0. */
+/* Splits the dimensions of operand 0 the same way. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     graph__split_sizes(l, x->size, x->rank, mask);
 }
 
-/* Bits of the dimensions that an attribute names: one, a list, or all where it is left out. */
+/* Returns the mask of the dimensions in an attribute: one, a list, or all by default. */
 static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     uint32_t mask = 0;
     if (dims->kind == IND__ATTR_NONE || (dims->kind != IND__ATTR_INT && dims->count == 0)) return (1u << rank) - 1;
@@ -5348,12 +5353,12 @@ static uint32_t graph__dim_mask(const ind__attr *dims, int rank) {
     return mask;
 }
 
-/* Splits the dimensions of operand 0 as attribute k says. */
+/* Splits the dimensions of operand 0 by attribute k. */
 static void graph__split_dims(graph__lower_ctx *l, int k) {
     graph__split_axes(l, graph__dim_mask(&l->node->attr[k], graph__lower_operand_info(l, 0)->rank));
 }
 
-/* From indices of the kept, then of the reduced dimensions to one of operand 0. */
+/* Maps indices of the kept, then of the reduced dimensions to an index of operand 0. */
 static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__lower_ctx *l = user;
     ind_expr at[IND_MAX_RANK];
@@ -5364,20 +5369,20 @@ static ind_value graph__reduced_element(ind_ops *o, const ind_expr *index, int r
     return l->element(o, at, l->axes.rank, l);
 }
 
-/* The squared deviation of a single element: 0, but not a number where the element is not finite. */
+/* Returns the squared deviation of a single element: 0, or NaN if the element is not finite. */
 static ind_value graph__deviation_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     ind_value x = graph__reduced_element(o, index, rank, user);
     return ind_op_sub(o, x, x);
 }
 
-/* What a reduction gives over one element, apart from the element itself, or over none. */
+/* Returns the results of a reduction over one element, other than the element, and over none. */
 static ind_value graph__neutral_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__typed_number *v = user;
     (void)index, (void)rank;
     return graph__lower_number(o, *v, v->dtype);
 }
 
-/* One element or none is no loop: the element, or a constant. */
+/* Lowers a reduction over one element or none without a loop: the element, or a constant. */
 static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                                 ind__box **results) {
     bool empty = graph__size_is_zero(l->axes.count);
@@ -5410,7 +5415,7 @@ static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, results);
 }
 
-/* keepdim: in result `to` the reduced dimensions come back with size 1. */
+/* keepdim: restores the reduced dimensions of result `to` with size 1. */
 static ind_status graph__lower_keep_dims_of(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     ind_expr map[IND_MAX_RANK];
     if (to->rank == l->axes.num_kept) return IND_OK;
@@ -5429,19 +5434,19 @@ static ind_value graph__lower_self(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_operand(o, l, 0, index, rank);
 }
 
-/* Number of elements reduced, as a value. */
+/* Returns the number of reduced elements, as a value. */
 static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     int64_t n;
     if (ind_expr_is_int(l->axes.count, &n)) return graph__lower_float(o, l, (double)n);
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-/* Is it proven that every row has an element? */
+/* Is every row proven to have an element? */
 static bool graph__has_elements(const graph__lower_ctx *l) {
     return ind_known_le(ind_int(l->context, 1), l->axes.count);
 }
 
-/* What is a mean is not a number where there is nothing: 0 / n is added where n may be 0. */
+/* Makes the mean of an empty row NaN: adds 0 / n if n may be 0. */
 static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
@@ -5451,7 +5456,7 @@ static ind_value graph__row_mean_element(ind_ops *o, const ind_expr *index, int 
     return graph__mean_of_some(o, l, ind__box_load(o, l->part[0], index, rank));
 }
 
-/* Result k of the row that `index` (of the full shape) lies in. */
+/* Returns result k of the row that contains `index` (of the full shape). */
 static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, int k, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK];
     for (int d = 0; d < l->axes.num_kept; d++) at[d] = index[l->axes.kept[d]];
@@ -5461,8 +5466,8 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 /* ====================================================================================== src/graph/lowerings/scans.c */
 /* ---- scans and searches of several families */
 
-/* A scan of element(index of the result of a scan) along dim of these sizes; results[1], where there is one, are
-   positions. Over one element or none it is the element itself, at 0. */
+/* Lowers a scan of element(index of the result of a scan) along dim of these sizes; results[1], if any, are positions.
+   Over one element or none it is the element itself, at 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
                                        int rank, int dim, graph__lower_element_fn element, ind__box **results) {
     bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
@@ -5486,16 +5491,16 @@ static ind_status graph__lower_scan(graph__lower_ctx *l, ind_scan kind, const in
     return graph__lower_scan_of(l, kind, dtype, x->size, x->rank, dim, graph__lower_self, results);
 }
 
-/* One search: the sequence, its sorter or NULL, the index of their last dimension still to be filled in. */
+/* One search: the sequence, its sorter or NULL, the index with the last dimension still open. */
 typedef struct graph__search {
     const ind__box *sequence, *sorter;
     ind_expr at[IND_MAX_RANK], size;
-    int dim; /* of the sequence, along which it ascends */
+    int dim; /* of the sequence, which is sorted along it */
     bool right;
-    bool numbers; /* not x is looked for, but the first NaN */
+    bool numbers; /* searches for the first NaN instead of x */
 } graph__search;
 
-/* Element `middle` of the sequence in its sorted order; only read where o->mask holds. */
+/* Returns element `middle` of the sequence in sorted order; only read where o->mask holds. */
 static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value middle) {
     ind_expr one = ind_int(ind_op_context(o), 1), some = ind_expr_max(s->size, one); /* an empty one is never read */
     int rank = s->sequence->rank;
@@ -5508,8 +5513,7 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
 
 #define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
 
-/* Halving steps until no sequence of that size has anything left; the comparisons are PyTorch's, so that NaN comes last
-   as there. */
+/* Emits halving steps until the longest sequence is done. Comparisons are PyTorch's, so NaN comes last. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
     ind__known_bounds(s->size, &lo, &most);
@@ -5532,12 +5536,12 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) 
 /* =================================================================================== src/graph/lowerings/scatters.c */
 /* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
 
-/* Do both boxes show the same memory, or will they? */
+/* Do both boxes use, or will they use, the same memory? */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* May what the box holds be given up for good: as its buffer belongs to the program, or to an input that is mutated? */
+/* May the memory of the box be overwritten? True if its buffer belongs to the program or to a mutated input. */
 static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
@@ -5548,8 +5552,8 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
     return ind__find_mutation(w->graph, input) != NULL;
 }
 
-/* Is operand 0 read by this op for the last time, and not as anything else? An output that is still to be stored, as
-   constants are at the end, is a reader. */
+/* Is this op the last reader of operand 0, and reads it only as operand 0? A pending output, such as a constant, counts
+   as a reader. */
 static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
@@ -5561,7 +5565,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     return graph__last_read(l, x);
 }
 
-/* Remembers for the schedule's text who keeps operand 0 from being changed in place, if it may be at all. */
+/* Records for the schedule's text the reader that keeps operand 0 from being changed in place. */
 static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
@@ -5571,7 +5575,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
-/* A buffer with the values of operand 0 that this op may change. */
+/* Returns a buffer with the values of operand 0 that this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->into) return l->into;
@@ -5589,7 +5593,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* The element of the memory written to that is element `at` of operand 0. */
+/* Maps element `at` of operand 0 to the element of the written memory. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
     if (!l->into) {
@@ -5609,8 +5613,8 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* An index into a dimension, read from memory, and in *mask whether it and those before are in range: what is not is
-   reported, and stores nothing. */
+/* Reads an index into a dimension from memory. *mask: it and the earlier ones are in range; others are reported and
+   store nothing. */
 static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
     v = graph__lower_cast(o, v, IND_I64);
     o->checked = o->capture && o->capture->checked;
@@ -5635,32 +5639,32 @@ static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const
 /* ============================================================================== src/graph/lowerings/deterministic.c */
 /* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
 
-/* One of them: it changes `places` rows of base at `points` points. A row is what base has in its last `whole`
-   dimensions: each point stores all of one, from the same dimensions of `size`. */
+/* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
+   base. Each point stores a whole row, from the same dimensions of `size`. */
 typedef struct graph__ordered {
     graph__lower_ctx *l;
     ind__box *base;
-    ind_dtype compute;    /* type that its elements are joined in */
+    ind_dtype compute;    /* type in which elements are combined */
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                   /* what makes values does not check where they go: what makes keys has done it */
-    ind__box *key, *value;          /* per point: the place, `places` for none; what goes there */
+    bool checked;                   /* the value code skips index checks, because the key code makes them */
+    ind__box *key, *value;          /* per point: its row, `places` for none; its value */
     ind_dtype number;               /* of points and rows */
     bool in_place;                  /* base is not a copy */
-    ind__box *meeting, *last;       /* per element: what all its points come to; per row: the last one of them */
+    ind__box *meeting, *last;       /* per element: all its points combined; per row: its last point */
     ind__box *sorted, *position;    /* per point in the order of keys: its key and number */
-    ind__box *counts, *ranks;       /* per digit and chunk of them: how many it has, and how many up to there .. */
-    ind__box *in_chunk;             /* .. per point: its place among those of its digit in its chunk, from 1 on */
+    ind__box *counts, *ranks;       /* per digit and chunk: its count, and the running count .. */
+    ind__box *in_chunk;             /* .. per point: its 1-based position among those of its digit and chunk */
     int shift;                      /* of the digit */
-    bool store_keys, store_begins;  /* which of two arrays is being recorded */
-    ind__box *begin, *end;          /* per row: its points among the sorted ones */
-    int first;                      /* so many of them are joined with the row itself */
-    int level;                      /* that is being recorded */
+    bool store_keys, store_begins;  /* selects which of two arrays is recorded */
+    ind__box *begin, *end;          /* per row: its range of sorted points */
+    int first;                      /* number of points combined with the row itself */
+    int level;                      /* level being recorded */
     ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];              /* .. and its sum; of level 1 .. */
-    int64_t span;                   /* .. that of the next so many in all .. */
-    int last_sums;                  /* .. of which so many are a row's at last; 0 before */
+    int64_t span;                   /* .. number of consecutive groups per sum .. */
+    int last_sums;                  /* .. final number of sums per row; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -5672,7 +5676,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
-/* The place that base's index names: of the row, whatever the element of it. */
+/* Returns the number of the row that base's index is in, for any element of the row. */
 static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
@@ -5692,7 +5696,7 @@ static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int ran
     return graph__ordered_capture(o, index, rank, u->l, u->checked).value;
 }
 
-/* Element `inner` of the row that x has for the point of this number. */
+/* Loads element `inner` of x's row for the point of this number. */
 static ind_value graph__ordered_point(ind_ops *o, const graph__ordered *u, const ind__box *x, ind_expr number,
                                       const ind_expr *inner) {
     ind_expr at[IND_MAX_RANK];
@@ -5712,16 +5716,16 @@ static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_va
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
-/* A row, a point or a place among sorted points that an earlier loop has stored. */
+/* Returns a stored row, point or position among sorted points as an index. */
 static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
-    ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* of none nothing is read */
+    ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* size 0 is never read */
     o->checked = true;
     ind_expr at = ind_op_indirect(o, v, some, false);
     o->checked = false;
     return at;
 }
 
-/* a under the mask, in what is loaded from here on as well; what it was before is returned. */
+/* Adds a to the mask of later loads and values; returns the previous mask. */
 static ind_value graph__ordered_mask(ind_ops *o, ind_value a) {
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, a) : a;
@@ -5736,14 +5740,14 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
-/* Joins v to `sum`, if that is one, where there is such a v: what does not change a sum is -0. */
+/* Combines v with `sum`, if `sum` is valid, where `there` holds; elsewhere the neutral value, which is -0 for sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
     return sum.id ? graph__ordered_join(o, u, sum, v) : v;
 }
 
-/* Joins to `sum` what the point of this number stores into element `inner` of its row, if there is one. */
+/* Combines with `sum` the value that this point stores into element `inner` of its row, where `there` holds. */
 static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there,
                                     ind_value number, const ind_expr *inner) {
     ind_value outer = graph__ordered_mask(o, there);
@@ -5766,7 +5770,7 @@ static ind_value graph__fill_element(ind_ops *o, const ind_expr *index, int rank
                                        : ind_op_constant_int(o, f->value, f->type);
 }
 
-/* Scatters into integers that are all `value` at first. */
+/* Scatters into integers that are initially `value`. */
 static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value, const ind_expr *size, int rank,
                                          const ind__scatter_desc *d, ind__box **result) {
     ind__lowered *p = u->l->w->program;
@@ -5776,7 +5780,7 @@ static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value,
     return status ? status : ind__box_scatter(p, x, d, result);
 }
 
-/* The row of a point, or of a place among sorted points; it goes to one where *inside holds. */
+/* Returns the row of a point or of a position among sorted points; valid where *inside holds. */
 static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_value key, ind_value *inside) {
     *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->places, IND_I64), ind_op_dtype(o, key)));
     ind_value outer = graph__ordered_mask(o, *inside);
@@ -5817,7 +5821,7 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
-#define GRAPH__CHEAP_OPS 8 /* of a value that is written out once for each point that a loop joins */
+#define GRAPH__CHEAP_OPS 8 /* of a value that is recomputed for each point of a loop */
 
 static ind_status graph__realise_costly(graph__ordered *u) {
     const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
@@ -5848,7 +5852,7 @@ static ind_expr graph__chunk_of(const graph__ordered *u, ind_expr at) {
     return ind_expr_floordiv(at, ind_int(u->l->context, GRAPH__CHUNK));
 }
 
-/* The count of the chunk and the digit of a point. */
+/* Returns the index of the count for a point's chunk and digit. */
 static ind_expr graph__digit_count(ind_ops *o, const graph__ordered *u, ind_expr at) {
     ind_expr digits = ind_int(u->l->context, GRAPH__DIGITS);
     ind_expr digit = graph__ordered_index(o, graph__sorted_digit(o, u, at), digits);
@@ -5868,7 +5872,7 @@ static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int ran
     return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
 }
 
-/* index: a point, and one of its chunk; is that of the same digit, and not behind it? */
+/* index: a point, and one of its chunk. Does the latter have the same digit and no higher position? */
 static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_expr chunk = graph__chunk_of(u, index[0]), other;
@@ -5923,7 +5927,7 @@ static ind_status graph__sort_by_digit(graph__ordered *u) {
     return status;
 }
 
-/* The most that e can be, as far as is known. */
+/* Returns the known upper bound of e. */
 static int64_t graph__at_most(ind_expr e) {
     int64_t lo, hi;
     ind__known_bounds(e, &lo, &hi);
@@ -5944,9 +5948,9 @@ static ind_status graph__sort_points(graph__ordered *u) {
 
 #define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
-#define GRAPH__LAST_GROUPS 16 /* that are joined at last */
+#define GRAPH__LAST_GROUPS 16 /* groups combined in the last step */
 
-/* Of the place `at` among sorted points: is another row's the one before, or behind? */
+/* Is the point before `at` (or after it) among sorted points of another row? */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
@@ -5967,14 +5971,15 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Groups of the row's points but for the first few; groups of these, where there are several (level 1). */
+/* Returns the number of groups of the row's points after the first few; at level 1 the number of groups of groups, if
+   there are several. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
         ind_value several = ind_op_gt(o, n, graph__number(o, u, 1));
-        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + it might not fit */
+        ind_value rest = ind_op_bit_and(o, n, graph__number(o, u, GRAPH__GROUP - 1)); /* n + 15 might overflow */
         rest = ind_op_cast(o, ind_op_gt(o, rest, graph__number(o, u, 0)), u->number);
         n = ind_op_add(o, ind_op_shift_right(o, n, graph__number(o, u, GRAPH__GROUP_BITS)), rest);
         if (k) n = ind_op_where(o, several, n, graph__number(o, u, 0));
@@ -5987,8 +5992,8 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* So many groups there are at the most: a row has `fewest` points for each of its own, as its first one takes
-   u->first + 1 (and two groups, at level 1) and the others are full but for the last. */
+/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group takes u->first +
+   1 (and two groups, at level 1), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
@@ -5996,12 +6001,12 @@ static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
 }
 
-/* Where the sum of the row's first group stands; those of its other groups stand behind it. */
+/* Returns the index of the sum of the row's first group; its other groups follow. */
 static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     return ind_op_sub(o, ind__box_load(o, u->groups[level], &row, 1), graph__row_groups(o, u, row, level));
 }
 
-/* Of each group, its first one among the sorted points. */
+/* Stores the first sorted point of each group. */
 static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int bits = GRAPH__GROUP_BITS * (u->level + 1);
@@ -6023,10 +6028,10 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     o->mask = outer;
 }
 
-/* Joins to `sum`, if it is one, the sorted points from `at` up to the end of their row, `most` of them. */
+/* Combines up to `most` sorted points from `at` to the end of their row with `sum`, if that is valid. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
-    ind_value left = ind_op_sub(o, end, at); /* at + most might not fit */
+    ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
         ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
@@ -6038,13 +6043,13 @@ static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_valu
     return sum;
 }
 
-/* The row of the group whose first sorted point is this one, if there is such a group: under the mask that there is. */
+/* Returns the row of the group whose first sorted point is `at`; the caller masks missing groups. */
 static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value at) {
     ind_expr point = graph__ordered_index(o, at, u->points);
     return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sorted, &point, 1), u->places) : point;
 }
 
-/* Each stores its sum. */
+/* Stores the sum of each group. */
 static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     ind_value at = ind__box_load(o, u->group[0], index, 1);
@@ -6057,7 +6062,7 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     o->mask = (ind_value){0};
 }
 
-/* `most` sums of groups of a row: from `first` on, `step` apart, so many as `left`. */
+/* Combines up to `most` group sums of a row: from `first` on, `step` apart, while below `left`. */
 static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
                                   int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
@@ -6073,8 +6078,8 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
     return sum;
 }
 
-/* Of a group of groups: the sum of these; once there are such, that of u->span of them, at the first; at last that of
-   all of a row, where that of its first group stood. */
+/* Combines the sums of a group of groups. Later passes combine u->span of those into the first one. The last pass
+   stores the total of a row at the index of its first group. */
 static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
@@ -6097,7 +6102,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = (ind_value){0};
 }
 
-/* Joins to `sum`, if it is one, what all points of the row store into element `inner` of it. */
+/* Combines the values of all points of the row for element `inner` with `sum`, if that is valid. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
@@ -6115,7 +6120,7 @@ static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int
     return graph__ordered_total(o, u, old, graph__ordered_place(u, index), index + rank - u->whole);
 }
 
-/* The first point of each row joins to it what they come to. */
+/* Combines the total of each row with the row, at the row's first point. */
 static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int outer_rank = u->base->rank - u->whole;
@@ -6132,7 +6137,7 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     o->mask = outer;
 }
 
-/* Where the points of each row begin and end among the sorted ones. */
+/* Finds the begin and end of each row among the sorted points. */
 static ind_status graph__find_edges(graph__ordered *u) {
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_edge_store, .user = u};
     u->store_begins = true;
@@ -6167,7 +6172,7 @@ static ind_status graph__sum_level(graph__ordered *u, int level,
     return status;
 }
 
-/* All groups of a row come to one sum, at the place of the first of them. */
+/* Reduces all groups of a row to one sum, at the index of its first group. */
 static ind_status graph__sum_groups(graph__ordered *u) {
     if (graph__at_most(u->points) <= u->first) return IND_OK;
     int64_t most = (graph__at_most(u->points) - u->first - 1) / GRAPH__GROUP + 1; /* of a row */
@@ -6184,7 +6189,7 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
-/* Most rows have no more, where the points are spread by chance. */
+/* Returns a number of points that most rows do not exceed if the points are spread randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
     while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
@@ -6199,7 +6204,7 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
     if (status) return status;
-    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows that no point goes to stay unread */
+    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows without points are not read */
         ind_expr size[IND_MAX_RANK] = {u->points};
         for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
         ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = graph__ordered_total_store, .user = u};
@@ -6209,7 +6214,7 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
     return ind__box_realise(p, *result);
 }
 
-/* Of every point: its value where it is for this element, else what changes nothing. index: the element, the point. */
+/* Returns the point's value if the point is for this element, else the neutral value. index: the element, the point. */
 static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const int outer = u->rank - u->whole;
@@ -6294,14 +6299,14 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-/* May it matter in which order what meets at an element comes? */
+/* May the order of the points of an element change the result? */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
-    if (ind__op_has(l->node->op, 'Z')) return false; /* each point has places of its own, or adds integers */
+    if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
@@ -6318,17 +6323,17 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* that is being recorded, .. */
+    int round;                                                /* being recorded, .. */
     bool least_now;                                           /* .. which of the two */
 } graph__lists;
 
-/* The range that a point's number is in. */
+/* Returns the range of a point's number. */
 static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
     ind_expr one = ind_int(s->u.l->context, 1), ranges = ind_int(s->u.l->context, GRAPH__RANGES);
     return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
 }
 
-/* Is the point of this number, of row and range `at`, between the ends of the round? */
+/* Is this point, of row and range `at`, strictly between the ends of round k? */
 static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
     ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
     return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
@@ -6372,7 +6377,7 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
             low[k] = ind__box_load(o, s->least[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
         }
-        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* of one point the least is the greatest, too; of none it is greater */
+        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
             ind_value high = ind__box_load(o, s->greatest[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
         }
@@ -6380,7 +6385,7 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
     return sum;
 }
 
-/* What no list has. */
+/* Adds the points that are in no list. */
 static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__lists *s = user;
     ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
@@ -6414,12 +6419,12 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     return status;
 }
 
-/* Do sums of rows move fewer bytes by lists, by what the policy asks for? An atomic sum reads a point's row, and reads
-   and writes the row that it goes to: in the L2, but beyond its size each passes through memory, too. Before that the
-   rows are copied, unless they are changed in place. By lists each row is read and written once, whether a point goes
-   there or not, and each point's row is read once; to find them takes some 128 bytes a point, and to look for points
-   that no list has about the time of reading their rows. Elements of 16 bits take as many instructions as others, for
-   half of the bytes. And lists are for few points a row: with four, a range has more than it holds in one of 20. */
+/* Do lists save as many bytes as the policy asks for? An atomic sum reads a point's row, then reads and writes the
+   destination row. That happens in the L2, but rows beyond its size also go through memory. Rows that are not changed
+   in place are copied first. Lists read and write each row once, with or without points, and read each point's row
+   once. Finding the lists takes about 128 bytes a point. Finding the points without a list takes about the time of
+   reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
+   per row: with four, one range in 20 has more than it holds. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
@@ -6434,10 +6439,10 @@ static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, co
     return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
-/* fn over `size`, storing into base; *result is what it is then. */
+/* Runs fn over `size`, storing into base; *result is base after that. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    const bool once = fn == graph__put_part_element; /* all other places are data */
+    const bool once = fn == graph__put_part_element; /* all other positions are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
@@ -6451,8 +6456,8 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
 /* =========================================================================================== src/headers/inductor.h */
 /* --------------------------------------------------------------------------------------------- >>families */
 
-/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
-   (>>ops has their names and operands). */
+/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a table row for
+   each op (>>ops has their names and operands). */
 
 /* ===================================================================================== src/graph/ops/data/sources.c */
 /* ---- sources: shape rules */
@@ -21062,8 +21067,8 @@ typedef struct graph__rewrite {
     bool changed;
 } graph__rewrite;
 
-/* Gets a node whose operands are tensors of r->to but whose results are still those of r->from. Returns the tensor of
-   r->to that stands for its first result (the others follow), 0: the node stays. */
+/* Visits a node whose operands are tensors of r->to and whose results are those of r->from. Returns the tensor of r->to
+   that replaces its first result (the others follow); 0: the node stays. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
@@ -21072,7 +21077,7 @@ static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info 
     return same;
 }
 
-/* The one value that all elements of a tensor have, if its op says so. A Python number keeps its full precision. */
+/* Returns the value of all elements of a tensor if its op defines one. A Python number keeps its full precision. */
 static bool graph__uniform_of(const ind_graph *g, uint32_t tensor, graph__typed_number *out) {
     const ind__node *n = graph__producer_of(g, tensor);
     if (!ind__op_has(n->op, 'U')) return false;
@@ -21101,7 +21106,7 @@ static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) 
     }
 }
 
-/* Through unsigned numbers: integers wrap around. */
+/* Computes in unsigned numbers: integers wrap around. */
 static bool graph__fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case IND_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
@@ -21170,7 +21175,7 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
     }
 }
 
-/* Only ops whose result every device rounds alike: exp and its kin are left to the device. */
+/* Folds only ops that every device rounds alike: exp and the like are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
     if (ind__op_has(n->op, 'U')) {
@@ -21223,7 +21228,7 @@ static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
 /* ========================================================================================== src/graph/passes/noop.c */
 /* ---- NOOP ---- */
 
-/* A cast to `wide` and back loses nothing. */
+/* Is a cast to `wide` and back lossless? */
 static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
@@ -21232,7 +21237,7 @@ static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     return narrow == IND_BOOL || ind_dtype_promote(narrow, wide) == wide;
 }
 
-/* x, if n or n over another permutation puts every dimension back where it was. */
+/* Returns x if n, or n over another permutation, is the identity. */
 static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     const ind__node *inner = graph__producer_of(r->to, n->operand[0]);
     int rank = r->from->tensor[n->result].rank;
@@ -21245,7 +21250,8 @@ static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     return alone ? n->operand[0] : pair ? inner->operand[0] : 0;
 }
 
-/* Reshapes in a row depend on the first input and the last shape alone: the earliest input that already has it. */
+/* Returns the earliest input with the final shape: consecutive reshapes depend only on the first input and the last
+   shape. */
 static uint32_t graph__unreshaped(const graph__rewrite *r, const ind__node *n) {
     const ind__tensor_info *result = &r->from->tensor[n->result];
     uint32_t x = n->operand[0];
@@ -21268,7 +21274,7 @@ static uint32_t graph__same_as_inner(const graph__rewrite *r, const ind__node *n
     return back && r->to->tensor[x].dtype == (ind_dtype)n->attr[0].i ? x : n->operand[0];
 }
 
-/* The operand that n may be replaced by, if its dtype and shape are the result's; 0: none. */
+/* Returns the operand that may replace n if its dtype and shape are the result's; 0: none. */
 static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *n) {
     const ind_graph *g = r->to;
     uint32_t a = n->num_operands > 0 ? n->operand[0] : 0, b = n->num_operands > 1 ? n->operand[1] : 0;
@@ -21299,7 +21305,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
     case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* the same size can only be the full range */
+    case IND_OP_SLICE: /* equal size implies the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
     default: return 0;
@@ -21307,7 +21313,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
 }
 
 /* x + 0, x - 0, x * 1, x / 1, x ** 1, --x, relu(relu(x)), where with a constant condition or equal branches, copies,
-   and casts and views that change nothing. A Python number never stands for a tensor: it would promote differently. */
+   and identity casts and views. A Python number never replaces a tensor: it would promote differently. */
 static uint32_t graph__pass_noop(graph__rewrite *r, const ind__node *n) {
     uint32_t x = graph__noop_candidate(r, n);
     if (x == 0) return 0;
@@ -21361,7 +21367,7 @@ static bool graph__mergeable(ind_graph_op op) {
     return op != IND_OP_INPUT && op != IND_OP_CONST && !own;
 }
 
-/* The slot that holds an equal node of r->to, or the free one where it would go. */
+/* Returns the slot of an equal node of r->to, or the free slot for it. */
 static uint32_t *graph__seen_slot(graph__rewrite *r, const ind__node *n) {
     uint32_t at = (uint32_t)graph__node_hash(n) & (r->seen_size - 1);
     while (r->seen[at] && !graph__node_equal(&r->to->node[r->seen[at]], n)) at = (at + 1) & (r->seen_size - 1);
@@ -21379,13 +21385,13 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
 /* ---- rounds ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
-    [IND_PASS_DCE] = NULL, /* chooses the nodes: mark_live_nodes */
+    [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
     [IND_PASS_FOLD] = graph__pass_fold,
     [IND_PASS_NOOP] = graph__pass_noop,
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
-/* The sizes from data in what a node is given and gives, as bits. */
+/* Returns the data-dependent sizes in a node's inputs and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
     for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
@@ -21401,7 +21407,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     return in;
 }
 
-/* Dead code: what no output needs. Inputs and constants are part of the graph's signature and always stay. */
+/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and always
+   stay. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
@@ -21425,7 +21432,7 @@ static ind_body *graph__body_clone(ind_context *c, const ind_body *b) {
     return ind__import_body(&same, b);
 }
 
-/* Adds n to r->to under the names and the position it has in r->from. Returns its first result, 0 on failure. */
+/* Adds n to r->to with its names and source position in r->from. Returns its first result, 0 on failure. */
 static uint32_t graph__rewrite_add(graph__rewrite *r, const ind__node *n) {
     ind_tensor made;
     ind_body *body = NULL;
@@ -21540,7 +21547,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
-/* A rewritten copy owns facts and conditions from here on: the graph that it was made of may go before it. */
+/* Moves facts and conditions to a rewritten copy: the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     copy->facts_borrowed = false;
     g->facts_borrowed = true;
@@ -21567,7 +21574,8 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
 /* ======================================================================================== src/graph/lowerings/run.c */
 /* ---- the walk ---- */
 
-/* Reads of each tensor by later ops; a composite op reads its input once to reduce it and once more after. */
+/* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
+   that. */
 static void graph__count_users(const graph__lower_walk *w) {
     for (uint32_t i = 1; i < w->graph->num_nodes; i++) {
         const ind__node *n = &w->graph->node[i];
@@ -21581,14 +21589,13 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Outputs are stored where they are made, so that later ops read them; a constant is stored last: later ops know
- * its value. */
+/* Stores outputs when they are computed, so later ops read them. A constant is stored last: later ops use its value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
     uint32_t i = w->first_output[tensor];
-    w->first_output[tensor] = 0; /* done: by the last pass a constant may have been stored for a matrix product */
+    w->first_output[tensor] = 0; /* done: a constant may be stored already, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
@@ -21604,7 +21611,7 @@ static void graph__link_outputs(const graph__lower_walk *w) {
     }
 }
 
-/* Says which op could not be lowered. */
+/* Names the op that could not be lowered. */
 static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_status status) {
     const char *op = ind__op_name(n->op);
     char why[256];
@@ -21641,7 +21648,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
 
 /* ---- mutated inputs: each memory holds its new value when all is done ---- */
 
-/* The newest version of an input's buffer. */
+/* Returns the newest version of an input's buffer. */
 static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
     uint32_t buffer = w->box[input]->storage->buffer;
     while (w->program->buffer[buffer].mutated_by) buffer = w->program->buffer[buffer].mutated_by;
@@ -21659,7 +21666,7 @@ static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Does the body read memory that runs change, other than `own`? */
+/* Does the body read memory that runs change, except `own`? */
 static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
@@ -21669,8 +21676,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Makes the value safe from the stores into inputs that follow: it is kept if it lies in the memory of one, or would
-   be computed from that of another one later. */
+/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
+   computed now if it would read the memory of another one later. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];

@@ -2,7 +2,7 @@
 #define INDUCTOR_RUNTIME_IMPLEMENTATION
 #endif
 /* inductor_runtime.h - compiles the kernels of a plan and runs them, on a GPU through the driver API and NVRTC (both
-   opened at run time), or on the host device, which walks the same schedule.
+   opened at run time), or on the host device, which executes the same schedule.
 
    Do this in *one* .c file (C11) to create the implementation:
 
@@ -11,11 +11,11 @@
 
    Link with -lm -lpthread -ldl. No CUDA header is needed to compile and no CUDA library to link.
 
-   A kernel's variants have conditions on sizes and on the pointers' alignment. The one that the hints select is built
-   with the module; another when a launch is the first whose sizes and pointers select it, by that launch, once for all
-   threads, and from then on it is as good as built with the module. ind_compile_desc.all_variants builds all at once.
+   A kernel's variants are guarded by conditions on sizes and on pointer alignment. The variant that the hints select
+   is compiled with the module. Any other is compiled once for all threads, by the first launch whose sizes and
+   pointers select it. ind_compile_desc.all_variants compiles all with the module.
 
-   What it does not do: copy between devices, use a device but the context's one.
+   It does not copy between devices, or use a device other than the context's.
 
    Contents: >>library >>memory >>module >>verdict >>run >>graph >>profile >>tune >>pack >>internal
    implementation: >>platform >>symbols >>check >>nvrtc >>pack >>module >>memory >>sizes >>instance >>launch >>run
@@ -429,7 +429,7 @@ ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, i
 
 /* =========================================================================================== src/runtime/platform.c */
 /* ---------------------------------------------------------------------------------------------- >>platform */
-/* All that the system differs in: libraries, threads, time, private temporary files. */
+/* System-dependent code: libraries, threads, time, private temporary files. */
 
 #if defined(_WIN32)
 
@@ -533,7 +533,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
 
-/* Is there something at this path that is no regular file? Where a link leads to counts. */
+/* Does this path, with links followed, exist and not name a regular file? */
 static bool rt__is_no_file(const char *path) {
     const DWORD attributes = GetFileAttributesA(path);
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE);
@@ -644,7 +644,7 @@ static bool rt__replace_file(const char *from, const char *to) {
     return !rename(from, to);
 }
 
-/* Is there something at this path that is no regular file? Where a link leads to counts. */
+/* Does this path, with links followed, exist and not name a regular file? */
 static bool rt__is_no_file(const char *path) {
     struct stat status;
     return !stat(path, &status) && !S_ISREG(status.st_mode);
@@ -693,7 +693,7 @@ ind_status ind__read_file(ind_context *c, const char *path, char **data, size_t 
     return status;
 }
 
-/* Writes a new file of its own. *error: errno of the first failure; the file is removed then. */
+/* Creates and writes a file. *error: errno of the first failure; the file is then removed. */
 static bool rt__write_new(const char *path, const void *data, size_t bytes, bool private_file, int *error) {
     FILE *f = rt__create_file(path, private_file);
     bool ok = f && (!bytes || fwrite(data, 1, bytes, f) == bytes);
@@ -706,8 +706,8 @@ static bool rt__write_new(const char *path, const void *data, size_t bytes, bool
     return ok;
 }
 
-/* A new file takes the place of the old one as a whole: after a failure the old one is as it was. What is not a regular
-   file is never replaced. A symbolic link is, and not what it leads to: nobody can make the library write elsewhere. */
+/* Replaces the old file atomically: after a failure the old one is unchanged. A path that is not a regular file is
+   never replaced. A symbolic link is itself replaced, not its target: nobody can make the library write elsewhere. */
 static ind_status rt__write_file(ind_context *c, const char *path, const void *data, size_t bytes, bool private_file) {
     ind__text temporary = {.context = c};
     int error = 0;
@@ -715,7 +715,7 @@ static ind_status rt__write_file(ind_context *c, const char *path, const void *d
     /* The address, on this thread's stack, tells apart threads that write one file at the same time. */
     ind__textf(&temporary, "%s.%d.%p.tmp", path, rt__process_id(), (void *)&temporary);
     if (temporary.failed) return ind__failed(c);
-    remove(temporary.data); /* of an earlier process with our number */
+    remove(temporary.data); /* left by an earlier process with the same id */
     bool ok = rt__write_new(temporary.data, data, bytes, private_file, &error);
     if (ok && !rt__replace_file(temporary.data, path)) {
         error = errno;
@@ -808,13 +808,13 @@ static void rt__pool_destroy(rt__pool *p) {
     rt__mutex_destroy(&p->mutex);
 }
 
-/* The most workers that a loop can have: sizes per-worker state. */
+/* Maximum number of workers of a loop: sizes per-worker state. */
 static int rt__pool_workers(const rt__pool *p) {
     return p->wanted + 1;
 }
 
-/* fn for every index in [0, count), in any order. Where another thread's loop has the pool, the caller works alone. A
-   thread that cannot be started is done without. */
+/* Calls fn for every index in [0, count), in any order. If another thread's loop uses the pool, the caller works
+   alone. A thread that cannot be started is skipped. */
 static void rt__pool_for(rt__pool *p, int64_t count, rt__work_fn fn, void *arg) {
     bool alone = count <= 1 || p->wanted < 1;
     if (!alone) {
@@ -1303,7 +1303,7 @@ static void rt__cuda_release_device(rt__runtime *r) {
     r->cuda_context = NULL;
 }
 
-/* The context is there from here on, or the device is not open. */
+/* Waits for the driver context: on return it exists, or the device is closed. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
     rt__cuda_join_retainer(r);
     if (!r->retained) return IND_OK;
@@ -1323,7 +1323,7 @@ void ind__device_settle(ind_context *c) {
     rt__mutex_unlock(&r->mutex);
 }
 
-/* Begins to make the context, unless the user has given one. */
+/* Starts creating the driver context, unless the user has given one. */
 static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
     if (r->cuda_context) return IND_OK;
     r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
@@ -1333,7 +1333,7 @@ static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
     return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
 }
 
-/* The driver, and what is known of its device; what needs the context calls rt__cuda_retained first. */
+/* Opens the driver and queries the device. Code that needs the driver context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     if (r->device_open) return IND_OK;
     const double start = ind__now_ms();
@@ -1351,7 +1351,7 @@ static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
     return status;
 }
 
-/* Has the process had NVRTC before this context? */
+/* Is NVRTC already loaded in the process? */
 static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     if (c->desc.cuda.nvrtc_path) return rt__library_is_open(c->desc.cuda.nvrtc_path);
     for (int i = 0; rt__nvrtc_names[i]; i++)
@@ -1359,13 +1359,14 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
     return false;
 }
 
-/* NVRTC, opened by a thread of its own. */
+/* NVRTC, opened by a separate thread. */
 typedef struct rt__cuda_warming {
     const char *given;    /* by the user, or NULL */
-    rt__cuda_nvrtc nvrtc; /* library NULL: it was not found */
+    rt__cuda_nvrtc nvrtc; /* library NULL: not found */
 } rt__cuda_warming;
 
-/* Whatever comes of it: what it is for is what NVRTC prepares for the first kernel of a process. */
+/* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
+   ignored. */
 static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
@@ -1381,8 +1382,8 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
     return IND__RT_THREAD_END;
 }
 
-/* The driver takes 200 ms to make its context; NVRTC 6 to be opened, and some 40 more for the first kernel of a process
-   than for later ones: both at the same time, where there may be a second thread. */
+/* Opens driver and NVRTC concurrently, if a second thread is allowed. The driver takes 200 ms to create its context.
+   NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
     rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
@@ -1399,22 +1400,23 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
     r->library_ms += waited_ms;
-    return status; /* what the thread has opened stays so: rt__runtime_destroy */
+    return status; /* the library that the thread opened stays open: rt__runtime_destroy */
 }
 
-/* A GPU is of use only with a way to get kernels: NVRTC or a pack. */
+/* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
     if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
 
-/* As ind__device_resolve, with the runtime's mutex held; `ready`: the driver's context is there, too. */
+/* Like ind__device_resolve, with the runtime's mutex held; `ready`: also wait for the driver context. */
 static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device wanted, bool ready, ind_device *device,
                                      ind_target *target) {
     *device = IND_DEVICE_HOST;
     ind_status status = rt__cuda_open_all(c, r);
-    if (!status && (ready || wanted == IND_DEVICE_AUTO)) status = rt__cuda_retained(c, r); /* or it is the host's */
+    if (!status && (ready || wanted == IND_DEVICE_AUTO))
+        status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
     if (!status && target) *target = r->target;
     r->why_not.size = 0;
     if (!status) {
@@ -1481,7 +1483,7 @@ static void rt__print_device(ind__text *t, ind_context *c, rt__runtime *r) {
         rt__print_cuda_device(t, c, r);
 }
 
-/* A text that was returned is never changed: another thread may read it. What differs is a new one. */
+/* A returned text is never changed, as another thread may read it. A different text is a new string. */
 const char *ind_device_text(ind_context *c) {
     if (!c) return "no context";
     rt__runtime *r = rt__runtime_of(c);
@@ -1503,8 +1505,8 @@ const char *ind_device_text(ind_context *c) {
 /* ============================================================================================== src/runtime/nvrtc.c */
 /* ------------------------------------------------------------------------------------------------- >>nvrtc */
 
-/* One source on its way through NVRTC. Workers only call NVRTC; whatever allocates is done by the caller before and
-   after, as an allocator given by the user need not be safe for threads that it has never seen. */
+/* One source to be compiled by NVRTC. Workers only call NVRTC. The caller allocates before and after, as a user's
+   allocator need not support threads it does not know. */
 typedef struct rt__cuda_job {
     const rt__cuda_nvrtc *nvrtc;
     const char *source, *name, *arch_option;
@@ -1512,8 +1514,8 @@ typedef struct rt__cuda_job {
     int result;
 } rt__cuda_job;
 
-/* No fast-math: results are compared with the host device. -default-device lets helper functions stand without a
-   qualifier; --minimal (from 12.4) leaves out what these texts do not use and is worth about a third of the time. */
+/* No fast-math: results are compared with the host device. -default-device allows helper functions without a
+   qualifier. --minimal (from 12.4) omits features these sources do not use and saves about a third of the time. */
 #define IND__CUDA_OPTIONS     "-default-device", "--std=c++17"
 #define IND__CUDA_OPTIONS_KEY "-default-device;--std=c++17"
 
@@ -1597,7 +1599,7 @@ static ind_status rt__cuda_job_error(ind_context *c, const rt__cuda_job *j) {
     return status;
 }
 
-/* The compiled bytes of a finished job; the caller's. */
+/* Returns the compiled bytes of a finished job; the caller frees them. */
 static ind_status rt__cuda_job_result(ind_context *c, const rt__cuda_job *j, bool ptx, void **out, size_t *bytes) {
     *out = NULL;
     if (j->result) return rt__cuda_job_error(c, j);
@@ -1664,8 +1666,8 @@ static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, i
     }
 }
 
-/* Registers and stack frame from the ELF file that a cubin is: the section .nv.info lists them per kernel, and
-   there is one kernel in it. What is not found stays -1. */
+/* Reads registers and stack frame from a cubin, an ELF file. Its section .nv.info lists them per kernel; the cubin has
+   one kernel. Missing values stay -1. */
 void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *local_bytes) {
     const unsigned char *p = (const unsigned char *)cubin;
     *registers = *local_bytes = -1;
@@ -1686,15 +1688,15 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
 /* -------------------------------------------------------------------------------------------------- >>pack */
 
 /* A compiled kernel, shared by all modules of the context. The key covers source, architecture, options and the format
-   number. The NVRTC version is recorded but is no part of the key: a shipped pack must serve where there is
-   another NVRTC, or none. Builds that spilled and were replaced stay, in a pack too: by them another process comes to
-   the same choice without a compiler. */
+   number. It does not cover the NVRTC version, which is only recorded: a shipped pack must work with another NVRTC, or
+   none. Builds that spilled and were replaced are kept, also in a pack: another process then makes the same choice
+   without a compiler. */
 struct ind__kernel_entry {
     uint64_t key[2];
     char name[72], arch[16];
     int nvrtc_version;
     bool from_pack;
-    bool only_tried; /* by tuning, and not the fastest: no module runs it */
+    bool only_tried; /* only measured by tuning, and not the fastest: no module runs it */
     void *cubin;     /* NULL: not compiled yet, or failed */
     size_t bytes;
     void *module, *function; /* loaded into the device's context */
@@ -1756,7 +1758,7 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
     return e;
 }
 
-/* Takes one entry over if its checksum holds. Only the lack of memory is a failure. */
+/* Adds one entry if its checksum holds. Fails only if out of memory. */
 static ind_status rt__pack_take(ind_context *c, rt__runtime *r, const rt__pack_entry *p, const char *cubin) {
     if (rt__pack_checksum(p, cubin) != p->checksum || !p->bytes || p->name[71] || p->arch[15]) {
         ind__log(c, 1, "pack: %s: a damaged entry is ignored and will be compiled again", c->desc.pack.path);
@@ -1789,7 +1791,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
     return NULL;
 }
 
-/* In place of what was found for the same kernel before. */
+/* Adds a tuning result, or replaces the earlier one of the same kernel. */
 static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
@@ -1835,7 +1837,7 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
     return IND_OK;
 }
 
-/* Reads the context's pack at the first compile. A pack that is not there yet is no error. */
+/* Reads the context's pack at the first compile. A missing pack is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
     if (r->pack_read || !c->desc.pack.path) return IND_OK;
     char *data;
@@ -1938,7 +1940,7 @@ typedef struct rt__exec_variant {
     uint32_t guard_slot;          /* RT_NONE: always valid */
     uint32_t fitted_slot;         /* RT_NONE: the launch has `threads` */
     bool aligned, dependent, takes_next;
-    bool reads_constants; /* through loads that assume the data do not change while it runs */
+    bool reads_constants; /* reads constants, which must not change while it runs */
     unsigned threads;
     uint32_t grid_slot[3], shared_slot;
     int64_t most_shared; /* maximum dynamic shared memory */
@@ -2789,7 +2791,7 @@ static bool rt__parse_int64(const char **at, int64_t *out) {
     return true;
 }
 
-/* One "NAME = VALUE" at *at, which is moved behind it. */
+/* Parses one "NAME = VALUE" at *at and advances *at. */
 static ind_status rt__parse_one_size(ind_module *m, const char *who, const char *text, const char **at,
                                      int64_t *values) {
     ind_context *c = m->context;
@@ -2830,7 +2832,7 @@ ind_status ind__module_given_sizes(ind_module *m, const char *who, const char *t
     return IND_OK;
 }
 
-/* Sizes that are not given but follow from the others by a fact. */
+/* Computes the missing sizes that follow from others by a fact. */
 static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *values, int64_t *scratch) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
@@ -2861,7 +2863,7 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
                      c->text, list);
 }
 
-/* Facts first: where one fails, no guard matters. *guard: what fails is a guard. */
+/* Checks facts before guards: if a fact fails, guards are irrelevant. *guard: the failed condition is a guard. */
 static ind_status rt__check_conditions(ind_module *m, const char *who, const int64_t *values, int64_t *scratch,
                                        bool *guard) {
     const ind__executable *x = m->executable;
@@ -3669,7 +3671,7 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     return status;
 }
 
-/* Outputs whose size comes from data are as long as they turned out. */
+/* Copies outputs to the host. Data-dependent outputs are copied in their actual size. */
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -3731,14 +3733,14 @@ ind_status ind_run(ind_module *m, const ind_run_desc *desc) {
 
 /* ======================================================================================= src/runtime/host/prepare.c */
 /* ------------------------------------------------------------------------------------------- >>host-device */
-/* Walks the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares nothing with the CUDA
-   emitter, so that each checks the other. A kernel is cut into stages: every REDUCE ends a pass over the row, and
+/* Iterates over the schedule and evaluates the fused bodies in blocks of IND__LANES points. It shares no code with the
+   CUDA emitter, so that each checks the other. A kernel is split into stages. Every REDUCE ends a pass over the row;
    values that depend on its result belong to the next stage. */
 
 typedef struct rt__host_deps {
     uint32_t source[64]; /* instructions whose values this one needs */
     uint32_t num;
-    uint32_t vars; /* bit v: mentions loop variable v itself */
+    uint32_t vars; /* bit v: uses loop variable v itself */
 } rt__host_deps;
 
 static ind_status rt__deps_add_expr(rt__host_deps *d, const ind_body *b, uint32_t self, ind_expr e) {
@@ -3773,12 +3775,12 @@ static ind_status rt__host_find_deps(const ind_body *b, uint32_t n, rt__host_dep
 /* What is known about each instruction while a kernel is being prepared. */
 typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
-    uint32_t level; /* REDUCEs before it, in the longest chain */
+    uint32_t level; /* number of REDUCEs before it, in the longest chain */
     bool live, looped, crossing, wanted;
     bool outer;           /* something uses it that is not per element of the row, .. */
     bool rooted;          /* .. and is stored, or checked, of a row without elements, too */
-    bool scanned, behind; /* comes from the results of a scan; from what is reduced of them. Entry 0: is that needed
-                             per element, or reduced again, so that the scan runs in several passes? */
+    bool scanned, behind; /* depends on results of a scan; on reductions of them. Entry 0: true if elements or another
+                             reduction need the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -3794,7 +3796,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
     return b->inst[i].op == IND_LOOP_SCAN || b->inst[i].op == IND_LOOP_STATE || b->inst[i].op == IND_LOOP_PAIR;
 }
 
-/* Is it the index of the row's elements alone? */
+/* Does it only index elements of the row? */
 static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
@@ -3857,7 +3859,7 @@ static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     return stage;
 }
 
-/* Marks as `wanted` what the marked instructions need, through instructions for which looped is as given (or any). */
+/* Marks the operands of marked instructions as `wanted`: all of them, or only looped ones. */
 static void rt__host_mark(const ind_body *b, rt__host_facts *f, bool only_looped) {
     rt__host_deps d;
     for (uint32_t i = b->num_inst; i-- > 1;) {
@@ -3982,7 +3984,7 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
     return status;
 }
 
-/* Where an access goes, if that is linear in the loop variables. */
+/* Fills the offset of an access, if it is linear in the loop variables. */
 static ind_status rt__host_make_linear(ind_module *m, const ind_body *b, const ind__inst *i, rt__host_direct *d) {
     d->buffer = i->source;
     ind_expr rest = b->index[i->index], stride[2 * IND_MAX_RANK];
@@ -4005,7 +4007,7 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
     return rt__host_make_linear(m, b, i, d);
 }
 
-/* The values that a combine function is given and gives: STATEs that it does not use are 0. */
+/* Finds the inputs and results of a combine function: STATEs that it does not use are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
     for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
@@ -4016,7 +4018,7 @@ static void rt__host_find_states(rt__host_kernel *h) {
         if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
 }
 
-/* Moves what is computed from STATEs from `before` to a list of its own. */
+/* Moves the instructions that depend on STATEs from `before` to a list of their own. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
@@ -4041,7 +4043,7 @@ static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
-/* With a combine function: cuts the loop of the scan in two, and finds its results. */
+/* With a combine function: splits the loop of the scan in two, and finds its results. */
 static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
@@ -4117,7 +4119,7 @@ static ind_status rt__host_prepare(ind_module *m) {
         if (!status)
             status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
         if (status) break;
-        /* What differs between workers is not kept here. */
+        /* State that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
         ind__free(c, h->eval.slots);
         ind__free(c, h->eval.stamp);
@@ -4175,7 +4177,7 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
 
 typedef struct rt__host_accumulator {
     double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
-    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1 none */
+    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1: none */
 } rt__host_accumulator;
 
 static char rt__value_class(ind_dtype d) {
@@ -4209,7 +4211,7 @@ static bool rt__argmax_better(double x, double best) {
     return x > best || (x != x && best == best);
 }
 
-/* iteration: how many values every lane has had before. */
+/* iteration: number of values that every lane has had before. */
 static void rt__accumulate_float(rt__host_accumulator *a, ind_reduction r, const double *x, const double *y, int lanes,
                                  const int64_t *at, int64_t iteration) {
     double inverse = 1.0 / (double)(iteration + 1);
@@ -4278,7 +4280,7 @@ static void rt__host_accumulate(const ind__eval *e, uint32_t reduce, rt__host_ac
     rt__accumulate_float(a, (ind_reduction)i->reduction, vx, vy, lanes, at, iteration);
 }
 
-/* Adds lane l to lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
+/* Combines lane l into lane 0; na and nb are the numbers of values in each (Chan et al. for the squared deviations). */
 static void rt__accumulator_merge(rt__host_accumulator *a, ind_reduction r, bool is_float, int l, double na,
                                   double nb) {
     double delta = a->d[l] - a->d[0];
@@ -4397,7 +4399,7 @@ static ind_status rt__host_run_list(ind__eval *e, const rt__host_list *l, int la
     return l->num ? ind__eval_run(e, l->inst, l->num, lanes) : IND_OK;
 }
 
-/* Lane 0 of the values that the row loop uses goes to every lane. */
+/* Broadcasts lane 0 of the values that the row loop uses. */
 static void rt__host_spread(ind__eval *e, const rt__host_list *l) {
     for (uint32_t k = 0; k < l->num; k++) {
         ind__lanes *v = &e->value[l->inst[k]];
@@ -4453,7 +4455,7 @@ static ind_status rt__host_row(const rt__host_task *t, rt__host_worker *w, int64
     return IND_OK;
 }
 
-/* A block of points, one per lane; the row is walked element by element. */
+/* Processes a block of points, one per lane; iterates over the row element by element. */
 static ind_status rt__host_block_pass(const rt__host_task *t, rt__host_worker *w, const rt__host_stage *s, int lanes) {
     ind__eval *e = &w->eval;
     const int rank = t->kernel->body->rank, rrank = t->kernel->body->rrank;
@@ -4486,7 +4488,7 @@ static ind_status rt__host_block(const rt__host_task *t, rt__host_worker *w, int
 /* ========================================================================================== src/runtime/host/scan.c */
 /* ---- scans and sorts: a row at a time, a lane per element */
 
-/* What the elements so far amount to, in double or 64-bit integers. */
+/* State of a scan after the elements so far, in double or 64-bit integers. */
 typedef union rt__host_lane {
     int64_t i;
     double d;
@@ -4505,7 +4507,7 @@ static double rt__log_add_exp(double a, double b) {
     return low == high && isinf(low) ? low : high + log1p(exp(low - high));
 }
 
-/* Joins the element x or i at position `at`. */
+/* Combines the state with element x or i at position `at`. */
 static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
@@ -4524,7 +4526,7 @@ static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double
     }
 }
 
-/* Where the results of a SCAN, element and position, are found: its PARTs if there are any. NULL: nobody reads it. */
+/* Finds the results of a SCAN, element and position: its PARTs if there are any. NULL: unused. */
 static void rt__host_scanned(ind__eval *e, uint32_t scan, ind__lanes *part[2]) {
     part[0] = &e->value[scan], part[1] = NULL;
     for (uint32_t i = scan + 1; i < e->body->num_inst; i++)
@@ -4578,7 +4580,7 @@ static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) 
         v->i[lane] = x.i;
 }
 
-/* What the elements so far amount to becomes that with the element of a lane behind it. */
+/* Combines the state with the element of a lane. */
 static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
     const ind__inst *inst = h->body->inst;
     uint32_t n = h->num_states;
@@ -4612,7 +4614,7 @@ static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e,
     return status;
 }
 
-/* An element of a row that is sorted, and where it stood. */
+/* An element of a row to be sorted, and its original position. */
 typedef struct rt__host_sorted {
     rt__host_lane key;
     int64_t at;
@@ -4628,7 +4630,7 @@ static float rt__round_key(ind_dtype d, float x) {
     }
 }
 
-/* Elements of a row as they come, with their positions: what a sort starts from. */
+/* Copies elements of a row to the sort's input, with their positions. */
 static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
                                 int lanes) {
     const ind__inst *sort = &h->body->inst[h->sort];
@@ -4686,7 +4688,7 @@ static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e,
     return status ? status : rt__host_run_list(e, &h->after, lanes);
 }
 
-/* Elements r .. r + lanes - 1 of a pass: the loop, cut where scans stand. */
+/* Elements r .. r + lanes - 1 of a pass: the loop, split at the scans. */
 static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt__host_scan *state, int64_t r,
                                       int lanes) {
     ind_status status = IND_OK;
@@ -4701,7 +4703,7 @@ static ind_status rt__host_scan_chunk(const rt__host_stage *s, ind__eval *e, rt_
     return status;
 }
 
-/* A pass over the row: what is reduced of scans' results is so on the way. */
+/* Runs a pass over the row; reductions of the scans' results run in the same pass. */
 static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w, uint32_t stage) {
     const rt__host_kernel *h = t->kernel;
     const rt__host_stage *s = &h->stage[stage];
@@ -5088,7 +5090,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     w->status = IND_OK;
 }
 
-/* Memory for the rows that the workers sort: a loop on workers allocates nothing. */
+/* Grows the memory for rows that the workers sort: a parallel loop may not allocate. */
 static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->num_workers; i++) {
@@ -5194,7 +5196,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     return rt__host_task_end(&t, step);
 }
 
-/* Sizes that this step has just counted become known: what depends on them is computed anew. */
+/* Sets the sizes that this step has counted, and recomputes the values that depend on them. */
 static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
@@ -5255,7 +5257,7 @@ static ind_status rt__host_instance(ind_instance *n) {
 /* ======================================================================================= src/runtime/cuda/entries.c */
 /* ------------------------------------------------------------------------------------------- >>cuda-device */
 
-/* The entry of a source in the context's table, made if need be. */
+/* Returns the entry of a source in the context's table, created if missing. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     rt__pack_key(v->source, v->source_bytes, arch, key);
@@ -5263,7 +5265,7 @@ static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const i
     return e ? e : rt__pack_add(c, r, key, v->entry, arch);
 }
 
-/* Takes the results of finished jobs over into their entries. The first failure is the one reported. */
+/* Moves the results of finished jobs to their entries. Reports the first failure. */
 static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kernel_entry **entry, uint32_t num) {
     ind_status status = IND_OK;
     for (uint32_t i = 0; i < num; i++) {
@@ -5274,7 +5276,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
-/* The entry of a variant, compiled here if no module has been so far: *built. Needs no GPU. */
+/* Returns the entry of a variant; compiles it if no module has, then *built is true. Needs no GPU. */
 static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -5312,7 +5314,7 @@ ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void *
     return status;
 }
 
-/* Compiles what has no cubin yet: each distinct source once, on all workers. */
+/* Compiles entries without a cubin: each distinct source once, on all workers. */
 static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                    uint32_t num) {
     ind_context *c = m->context;
@@ -5354,8 +5356,8 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds to the message of a refused cubin, where that is the likely reason, that its compiler is newer than the driver:
-   drivers only load cubins of their own major version of CUDA and of earlier ones. */
+/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. Drivers only load
+   cubins of their own CUDA major version and of earlier ones. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
@@ -5385,7 +5387,7 @@ static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entr
     return IND_OK;
 }
 
-/* As cuda_load; a cubin from the pack that the driver refuses is compiled again. */
+/* Like rt__cuda_load, but compiles again if the driver refuses a cubin from the pack. */
 static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -5411,8 +5413,7 @@ static int64_t rt__most_shared(const ind__variant *v) {
     return most;
 }
 
-/* What a block takes of a multiprocessor's shared memory beside its own: a kilobyte of the driver's, and up to a unit
-   in which it is given out. */
+/* Shared memory per block of an SM besides the block's own: 1 KiB for the driver, and at most one allocation unit. */
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
 /* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
@@ -5467,7 +5468,7 @@ static bool rt__stays_in_clusters(const ind__variant *v) {
     return v->persistent && v->cluster > 1;
 }
 
-/* How many clusters of the variant the device runs at once. */
+/* Counts the clusters of the variant that the device runs at once. */
 static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
@@ -5491,14 +5492,14 @@ static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
                      v->entry, v->cluster);
 }
 
-/* A persistent grid has as many clusters as the device runs at once: those that find no place in a group of
-   multiprocessors (GPC) would only start when others have done all their rows. */
+/* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
+   GPC would only start after others have finished all their rows. */
 static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
 }
 
-/* What a launch needs of the variant besides its function; nothing is asked of the device. */
+/* Prepares the launch data of the variant, except its function; does not query the device. */
 static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
@@ -5524,7 +5525,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     return status;
 }
 
-/* The same for all ways to make a variant of which none is built yet: which it will be shows in the build. */
+/* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
 static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
     while (!status && (v = v->fallback) != NULL) {
@@ -5535,7 +5536,7 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
     return status;
 }
 
-/* From here on launches may run it. */
+/* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
     ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
                                              : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
@@ -5545,7 +5546,7 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
-/* Does the launch of the kernel before this one likely run it, too? */
+/* Does the launch of the previous kernel probably run this one too? */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
     return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
@@ -5556,7 +5557,7 @@ static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int va
     return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
 
-/* The distinct sources that are built now; of[i] is the number of the i-th variant's entry among them. */
+/* Collects the distinct sources to build now; of[i] is the index of the i-th variant's entry. */
 static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant, uint32_t *of,
                                   uint32_t *num) {
     const ind_plan *p = m->desc.plan;
@@ -5600,7 +5601,7 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
     return local;
 }
 
-/* Bytes of local memory that the variant's build needs where there is another way to make it, else 0. */
+/* Bytes of local memory of the variant's build if it has a fallback, else 0. */
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     if (!v->fallback) return 0;
@@ -5609,8 +5610,8 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
     return local > 0 ? local : 0;
 }
 
-/* The variant becomes what was built for it in its place, or, if that needs as much, loses that way, but for the first
-   that needs no cluster: should the device have no place for one. */
+/* Replaces the variant by its built fallback. If that needs as much local memory, removes the fallback instead, but
+   keeps the first one without clusters, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
     ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
@@ -5629,8 +5630,8 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     v->alone = alone;
 }
 
-/* Variants built now whose build spills are replaced, as long as there are other ways to make them: what is built
-   otherwise is built for all of them side by side. The arrays have room for every variant. */
+/* Replaces variants whose build spills, as long as they have fallbacks. Fallbacks of all variants are built in
+   parallel. The arrays have capacity for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
@@ -5690,7 +5691,7 @@ static ind_status rt__cuda_prepare_steps(ind_module *m, ind__kernel_entry **entr
     return status;
 }
 
-/* What was found for the variant, or for what is built in its place if it spills. */
+/* Returns the tuning result of the variant or of one of its fallbacks. */
 static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *v, const char *arch) {
     const rt__tuned *t = NULL;
     for (; v && !t; v = v->fallback) {
@@ -5701,7 +5702,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     return t;
 }
 
-/* Kernels that tuning has found a faster way for are planned anew. */
+/* Plans kernels again that have a tuning result. */
 static ind_status rt__apply_tuned(ind_module *m) {
     ind_plan *p = m->desc.plan;
     const rt__runtime *r = m->executable->runtime;
@@ -5720,7 +5721,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
-/* NVRTC may have been opened while a kernel was found to be missing in the pack. */
+/* NVRTC may have been opened when the pack lacked a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
     stats->device_ms = r->device_ms;
     stats->library_ms = r->library_ms;
@@ -5734,8 +5735,8 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
     return status;
 }
 
-/* A variant whose clusters have no place on the device (on a part of one, a group of multiprocessors may have fewer
-   than a cluster has blocks) becomes the first of its ways that needs none. */
+/* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a part of a
+   device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
@@ -5769,7 +5770,7 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* What takes their places is compiled and loaded as they were; if it spills, a way with a cluster may follow. */
+/* Compiles and loads the replacements in the same way. If one spills, a fallback with a cluster may follow. */
 static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
                                            uint32_t *of) {
     for (;;) {
@@ -5815,7 +5816,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     return status;
 }
 
-/* The variants that the hints select are compiled and loaded here, all of them if the module is to have all. */
+/* Compiles and loads the variants that the hints select, or all variants if the module asks for all. */
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
@@ -5841,7 +5842,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 /* ========================================================================================== src/runtime/cuda/late.c */
 /* ---- variants that a launch is the first to need */
 
-/* One way to make it, compiled unless it is known, and loaded; *local: bytes of local memory that its build needs. */
+/* Compiles one variant or fallback unless it is compiled, and loads it; *local: bytes of local memory of its build. */
 static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
@@ -5859,8 +5860,8 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
     return status;
 }
 
-/* The way that needs the least local memory: the first that needs none, as rt__cuda_replace_spilling has it; of those
-   whose clusters, if they need any, have a place. */
+/* Selects the fallback with the least local memory, stopping at the first that needs none, as
+   rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
 static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
@@ -5880,7 +5881,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
-/* What the launch is for that needs a variant other than the module was built with. */
+/* Adds to the message that the launch needs a variant the module was not built with. */
 static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, ind_status status) {
     char reason[2048];
     snprintf(reason, sizeof reason, "%.2000s", ind_error(c));
@@ -5890,9 +5891,8 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
                      v->entry, ind__strategy_text(v->strategy), reason);
 }
 
-/* Builds a variant for the launches that need it from now on; the threads that need it at the same time wait. The
-   caller's stream may be capturing, where a thread may load a kernel only if it says that it knows what it does:
-   nothing here waits for a stream. */
+/* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
+   kernel is then allowed only in relaxed capture mode; nothing here waits for a stream. */
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     rt__runtime *r = m->executable->runtime;
     int mode = IND__CUDA_CAPTURE_RELAXED;
@@ -5917,11 +5917,11 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     return status;
 }
 
-/* Where what comes before on the stream is a kernel of ours, one that waits for it may begin early. The graphs of
-   earlier drivers cannot have such launches. */
+/* Minimum driver for programmatic dependent launch after a kernel of this library. Graphs of earlier drivers do not
+   support it. */
 #define IND__CUDA_DEPENDENT_LAUNCH_DRIVER 12030
 
-/* Is the stream being captured? last: the node that comes before, if there is one alone. */
+/* Is the stream being captured? last: the preceding node, if there is exactly one. */
 static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__recorded *last) {
     int status = 0;
     void *const *node = NULL;
@@ -5945,7 +5945,7 @@ static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     return ours;
 }
 
-/* The node that the stream's capture now ends with is a kernel of ours. */
+/* Records the last node of the stream's capture as a kernel of this library. */
 static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
@@ -5971,7 +5971,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
     return d->cuLaunchKernelEx(&config, v->function, params, NULL);
 }
 
-/* Does a launch of another module surely not write what is read here as what stays as it is? */
+/* Are all constants the module's own copies, so that no other launch writes them? */
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
@@ -5981,8 +5981,8 @@ static bool rt__owns_constants(const ind_instance *n) {
     return true;
 }
 
-/* A kernel behind what others may have put on the stream, an opaque call too, waits for all of that: it need not have
-   waited for what came before it. Kernels of ours have, or began when that was done. */
+/* Launches the steps. A kernel after foreign work on the stream, including an extern call, waits for all of it: that
+   work may not have waited for its predecessors. Kernels of this library have waited, or began after them. */
 static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
     ind__executable *x = n->module->executable;
     rt__runtime *r = x->runtime;
@@ -6011,7 +6011,7 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
 /* ============================================================================================ src/runtime/capture.c */
 /* ----------------------------------------------------------------------------------------------- >>capture */
 
-/* Records on a stream of our own, as the caller's may be the default stream, which cannot be captured. */
+/* Records on a separate stream, as the caller's may be the default stream, which cannot be captured. */
 static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     ind_context *c = n->module->context;
     rt__runtime *r = n->module->executable->runtime;
@@ -6030,7 +6030,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     return status;
 }
 
-/* Keeps the arguments that were just prepared. */
+/* Stores the arguments that were just prepared. */
 static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     ind_module *m = n->module;
     bool ok = true;
@@ -6229,7 +6229,7 @@ typedef struct rt__tuner {
     int repeats;
 } rt__tuner;
 
-/* A way to launch the kernel of a step, with the arguments of the step. */
+/* A candidate launch of a step's kernel, with the arguments of the step. */
 typedef struct rt__tuned_launch {
     void *function;
     unsigned grid[IND__RT_LAUNCH];
@@ -6296,7 +6296,7 @@ static bool rt__spills_more(const rt__runtime *r, void *function, void *first) {
            r->driver.cuFuncGetAttribute(&first_local, IND__CUDA_FUNCTION_LOCAL_BYTES, first) || local > first_local;
 }
 
-/* Measures the kernel of the step made so; *us stays as it is if that is no way to run it. *v: the variant. */
+/* Measures the step's kernel with this tuning; *us is unchanged if the tuning is not possible. *v: the variant. */
 static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tuning, const rt__tuned_launch *first,
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
@@ -6319,7 +6319,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     return status ? status : rt__tune_time(t, &l, us);
 }
 
-/* Tries what there is for the step's kernel until it is as fast as it can be, and keeps the best. */
+/* Tries the candidates of the step's kernel until it is close to its minimum time, and keeps the best. */
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
@@ -6363,7 +6363,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }
 
-/* Is the step a launch of one kernel that can be had in other ways, and not the same as one before? */
+/* Does the step launch a single kernel that has candidates and is not a duplicate of an earlier one? */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
@@ -6455,7 +6455,7 @@ typedef struct rt__readiness {
     rt__size_values sizes;
     char fails[160]; /* conditions of variants that do not hold, each once */
     int num_general, num_late;
-    bool taken; /* the launch of the kernel before runs this one, too */
+    bool taken; /* the launch of the previous kernel runs this one too */
 } rt__readiness;
 
 static bool rt__holds(rt__readiness *r, ind_expr condition) {
@@ -6476,13 +6476,13 @@ static void rt__add_failing(rt__readiness *r, ind_expr guard) {
     if (!strstr(r->fails, text)) snprintf(r->fails + used, sizeof r->fails - used, "%s%s", used ? ", " : "", text);
 }
 
-/* What a launch of the kernel would choose and what it would trip over, as rt__bind_step has it. */
+/* Adds the variant that a launch of the kernel would select, and checks its limits, like rt__bind_step. */
 static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *k, rt__exec_step *s) {
     int at = 0;
     const bool taken = r->taken;
     if (!k->num_variants) {
         r->taken = false;
-        return IND_OK; /* an opaque call, or another kernel's launch */
+        return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
     r->taken = !taken && k->variant[at].takes_next;
