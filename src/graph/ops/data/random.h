@@ -13,15 +13,18 @@
 /* Random numbers without hidden state. Element e (row-major) of a result is a function of the seed (a tensor i64[]),
    the op's stream and e alone, the same on every device. It comes from the bits of Philox 4x32-10 with key = seed,
    counter = (e, stream). Ops with equal seed and stream give equal numbers; give each op its own stream and each run
-   its own seed. rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for
-   bf16, 11 to 63 * 2^-53 for f64 randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) *
-   2^-24, v = bits 104 to 127 * 2^-24; f64 takes u from bits 11 to 63, v from bits 75 to 127, times 2^-53 randint    low
-   + (bits 0 to 62) mod (high - low); low < high must be provable randperm   0 to n - 1, sorted by bits 0 to 62 of each
-   (stable) bernoulli  1 if a number as of rand in f32 (f64) is < self, a probability per element; else 0 multinomial
-   samples weights of a row (f64). With replacement: the first whose prefix sum exceeds u * (their sum), with u as of
-   rand in f64 for each sample. Without: those with the largest weight / -log(v), in order, ties to the first
-   (Efraimidis and Spirakis 2006); v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout   input / (1 - p) if a
-   number as of rand in f32 is >= p, else 0; mask: bool, true if kept */
+   its own seed.
+     rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
+                2^-53 for f64
+     randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
+                2^-24; f64 takes u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be provable
+     randperm   0 to n - 1, sorted by bits 0 to 62 of each (stable)
+     bernoulli  1 if a number as of rand in f32 (f64) is < self, a probability per element; else 0
+     multinomial      samples by the weights of a row (f64). With replacement: the first whose prefix sum exceeds
+                u * (their sum), u as of rand in f64 for each sample. Without: those with the largest weight / -log(v),
+                in order, ties to the first (Efraimidis and Spirakis 2006); v = (bits 11 to 63 + 1) * 2^-53 per weight
+     native_dropout   input / (1 - p) if a number as of rand in f32 is >= p, else 0; mask: bool, true if kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
