@@ -1,7 +1,8 @@
 /* ---- extern calls */
 
 #define IND_OPS_EXTERN(X)                                                                                              \
-    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* extern call   \
+                                                                                                       */
 
 /* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
    are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
@@ -15,8 +16,8 @@ typedef struct ind_extern_args {
     int num_inputs;
     const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
     int num_results;
-    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
-    const int *mutates;    /* numbers of operands that it overwrites */
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: from the shape rule, else 0 */
+    const int *mutates;    /* indices of the operands that it overwrites */
     int num_mutates;
 } ind_extern_args;
 IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
