@@ -370,15 +370,18 @@ IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, i
 /* Random numbers without hidden state. Element e (row-major) of a result is a function of the seed (a tensor i64[]),
    the op's stream and e alone, the same on every device. It comes from the bits of Philox 4x32-10 with key = seed,
    counter = (e, stream). Ops with equal seed and stream give equal numbers; give each op its own stream and each run
-   its own seed. rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for
-   bf16, 11 to 63 * 2^-53 for f64 randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) *
-   2^-24, v = bits 104 to 127 * 2^-24; f64 takes u from bits 11 to 63, v from bits 75 to 127, times 2^-53 randint    low
-   + (bits 0 to 62) mod (high - low); low < high must be provable randperm   0 to n - 1, sorted by bits 0 to 62 of each
-   (stable) bernoulli  1 if a number as of rand in f32 (f64) is < self, a probability per element; else 0 multinomial
-   samples weights of a row (f64). With replacement: the first whose prefix sum exceeds u * (their sum), with u as of
-   rand in f64 for each sample. Without: those with the largest weight / -log(v), in order, ties to the first
-   (Efraimidis and Spirakis 2006); v = (bits 11 to 63 + 1) * 2^-53 for each weight native_dropout   input / (1 - p) if a
-   number as of rand in f32 is >= p, else 0; mask: bool, true if kept */
+   its own seed.
+     rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
+                2^-53 for f64
+     randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
+                2^-24; f64 takes u from bits 11 to 63, v from bits 75 to 127, times 2^-53
+     randint    low + (bits 0 to 62) mod (high - low); low < high must be provable
+     randperm   0 to n - 1, sorted by bits 0 to 62 of each (stable)
+     bernoulli  1 if a number as of rand in f32 (f64) is < self, a probability per element; else 0
+     multinomial      samples by the weights of a row (f64). With replacement: the first whose prefix sum exceeds
+                u * (their sum), u as of rand in f64 for each sample. Without: those with the largest weight / -log(v),
+                in order, ties to the first (Efraimidis and Spirakis 2006); v = (bits 11 to 63 + 1) * 2^-53 per weight
+     native_dropout   input / (1 - p) if a number as of rand in f32 is >= p, else 0; mask: bool, true if kept */
 IND_API ind_tensor ind_rand(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randn(ind_tensor seed, const ind_expr *size, int rank, ind_dtype dtype, int stream);
 IND_API ind_tensor ind_randint(ind_tensor seed, ind_expr low, ind_expr high, const ind_expr *size, int rank,
@@ -769,7 +772,7 @@ IND_API ind_tensor ind_log_sigmoid(ind_tensor a);
     X(NANSUM, "nansum", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")                           \
     X(NANMEAN, "nanmean", "self", "dim:ints=none keepdim:bool=false dtype:dtype=none", 1, "E")
 
-/* dims: num_dims dimensions, negative ones from the end; num_dims 0: all. dtype NONE: PyTorch's default. */
+/* dims: num_dims dimensions, negative ones from the end. num_dims 0: all dimensions. dtype NONE: PyTorch's default. */
 IND_API ind_tensor ind_sum(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_mean(ind_tensor x, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_amax(ind_tensor x, const int *dims, int num_dims, bool keepdim);
@@ -778,10 +781,11 @@ IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool kee
 
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
 IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
-/* Values; *indices (may be NULL) are those of the first extreme. IND_ALL_DIMS: of all elements, without indices. */
+/* Values; *indices (may be NULL) are the positions of the first extreme. IND_ALL_DIMS: all elements, no indices. */
 IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim, ind_tensor *max); /* the least; max may be NULL */
+IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim,
+                               ind_tensor *max); /* returns the minimum; max may be NULL */
 IND_API ind_tensor ind_all(ind_tensor x, const int *dims, int num_dims, bool keepdim);
 IND_API ind_tensor ind_prod(ind_tensor x, int dim, bool keepdim, ind_dtype dtype);
 IND_API ind_tensor ind_count_nonzero(ind_tensor x, const int *dims, int num_dims);
@@ -811,13 +815,13 @@ IND_API ind_tensor ind_logsumexp(ind_tensor x, const int *dims, int num_dims, bo
     X(NORMALIZE, "normalize", "input", "p:float=2 dim:int=1 eps:float=1e-12", 1, "E")                                  \
     X(DIST, "dist", "self other", "p:float=2", 1, "E")
 
-/* (sum |x|^ord)^(1/ord); 0 counts what is not 0, INFINITY and -INFINITY are the largest and smallest |x|. */
+/* (sum |x|^ord)^(1/ord); 0 counts the nonzero elements, INFINITY and -INFINITY give the largest and smallest |x|. */
 IND_API ind_tensor ind_linalg_vector_norm(ind_tensor x, double ord, const int *dims, int num_dims, bool keepdim,
                                           ind_dtype dtype);
 IND_API ind_tensor ind_norm(ind_tensor x, double p, const int *dims, int num_dims, bool keepdim, ind_dtype dtype);
-/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all rows, [.., P, R]. */
+/* [.., P, M], [.., R, M]: the p-norms (p >= 0) of the differences of all pairs of rows, [.., P, R]. */
 IND_API ind_tensor ind_cdist(ind_tensor x1, ind_tensor x2, double p);
-/* [N, M]: those of rows i < j, [N * (N - 1) / 2]. torch.pdist, which is _pdist_forward in the text form. */
+/* [N, M]: the p-norms for rows i < j, [N * (N - 1) / 2]. torch.pdist; the text form calls it _pdist_forward. */
 IND_API ind_tensor ind_pdist(ind_tensor x, double p);
 
 /* ===================================================================================== src/graph/ops/rows/softmax.h */
@@ -867,11 +871,11 @@ IND_API ind_tensor ind_log_softmax(ind_tensor x, int dim);
 typedef enum ind_loss_reduction { IND_LOSS_MEAN, IND_LOSS_SUM, IND_LOSS_NONE } ind_loss_reduction;
 IND_API ind_tensor ind_mse_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
 IND_API ind_tensor ind_l1_loss(ind_tensor x, ind_tensor target, ind_loss_reduction reduction);
-/* x: [C] or [N, C, ..], log-probabilities of classes; target: [] or [N, ..], classes, those equal to ignore_index
-   (PyTorch's default: -100) counting nothing; weight: [C] or IND_NO_TENSOR. */
+/* x: log-probabilities of classes, [C] or [N, C, ..]. target: classes, [] or [N, ..]; a class equal to ignore_index
+   (PyTorch's default: -100) is ignored. weight: [C] or IND_NO_TENSOR. */
 IND_API ind_tensor ind_nll_loss(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
                                 ind_loss_reduction reduction);
-/* As ind_nll_loss of the log_softmax of x; target may also be probabilities, of x's shape and type. */
+/* ind_nll_loss of the log_softmax of x; target may also hold probabilities, of x's shape and type. */
 IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight, int ignore_index,
                                      ind_loss_reduction reduction, double label_smoothing);
 
@@ -900,42 +904,41 @@ IND_API ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor
     X(NATIVE_GROUP_NORM_BACKWARD, "native_group_norm_backward", "grad_out input mean rstd weight?",                    \
       "N:size C:size HxW:size group:int output_mask:ints", 3, "C")
 
-/* weight, bias: IND_NO_TENSOR to leave out. Normalises over the last num_dims dimensions. */
+/* Normalises over the last num_dims dimensions. weight and bias may be IND_NO_TENSOR. */
 IND_API ind_tensor ind_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_layer_norm, without mean and bias. eps < 0: the epsilon of x's type. */
 IND_API ind_tensor ind_rms_norm(ind_tensor x, int num_dims, ind_tensor weight, double eps);
-/* As ind_layer_norm; *mean and *rstd (either may be NULL) are of the type computed in and keep the dimensions. */
+/* As ind_layer_norm. *mean and *rstd (either may be NULL) have the compute type and keep the dimensions. */
 IND_API ind_tensor ind_native_layer_norm(ind_tensor x, int num_dims, ind_tensor weight, ind_tensor bias, double eps,
                                          ind_tensor *mean, ind_tensor *rstd);
-/* x is [N, C, ..], weight and bias [C]; each group of C / num_groups channels of a sample is normalised. */
+/* x is [N, C, ..], weight and bias [C]. Normalises each group of C / num_groups channels of a sample. */
 IND_API ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps);
 /* As ind_group_norm; *mean and *rstd (may be NULL) are [N, num_groups]. */
 IND_API ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_tensor bias, double eps,
                                          ind_tensor *mean, ind_tensor *rstd);
-/* x is [N, C, ..], all others [C]. With mean and variance given they are used, else those of the batch are. Statistics
-   are not updated. */
+/* x is [N, C, ..], all others [C]. Uses running_mean and running_var if given, else the batch's statistics. Does not
+   update them. */
 IND_API ind_tensor ind_batch_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                   ind_tensor running_var, double eps);
-/* As ind_batch_norm; *mean and *rstd (may be NULL) are those of the batch, [C], or empty where running ones are used.
- */
+/* As ind_batch_norm. *mean and *rstd (may be NULL) are the batch's, [C], or empty if running statistics are used. */
 IND_API ind_tensor ind_native_batch_norm_legit(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                ind_tensor running_mean, ind_tensor running_var, double eps,
                                                ind_tensor *mean, ind_tensor *rstd);
-/* As ind_native_batch_norm_legit in training; *new_mean and *new_var (may be NULL) are what running_mean and
-   running_var become: (1 - momentum) times themselves plus momentum times the batch's, for ind_mutate. */
+/* As ind_native_batch_norm_legit in training. *new_mean and *new_var (may be NULL) are the updated running_mean and
+   running_var, for ind_mutate: (1 - momentum) times the old plus momentum times the batch's. */
 IND_API ind_tensor ind_native_batch_norm_legit_functional(ind_tensor x, ind_tensor weight, ind_tensor bias,
                                                           ind_tensor running_mean, ind_tensor running_var,
                                                           double momentum, double eps, ind_tensor *new_mean,
                                                           ind_tensor *new_var);
-/* Gradients: the result is that of x, *weight_grad and *bias_grad (NULL: not wanted) those of weight and bias. mean and
-   rstd are what the forward op gave. */
+/* Returns the gradient of x; *weight_grad and *bias_grad (NULL: not computed) are those of weight and bias. mean and
+   rstd come from the forward op. */
 IND_API ind_tensor ind_native_layer_norm_backward(ind_tensor grad_out, ind_tensor x, int num_dims, ind_tensor mean,
                                                   ind_tensor rstd, ind_tensor weight, ind_tensor bias,
                                                   ind_tensor *weight_grad, ind_tensor *bias_grad);
 IND_API ind_tensor ind_native_group_norm_backward(ind_tensor grad_out, ind_tensor x, ind_tensor mean, ind_tensor rstd,
                                                   ind_tensor weight, int num_groups, ind_tensor *weight_grad,
                                                   ind_tensor *bias_grad);
-/* As ind_batch_norm, but every channel of every sample by itself. */
+/* As ind_batch_norm, but per channel and sample. */
 IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, ind_tensor running_mean,
                                      ind_tensor running_var, double eps);
 
@@ -954,17 +957,17 @@ IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor
     X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")
 
-/* Running sums, products and extremes along one dimension, first to last, each with its own element (torch.cumsum ..).
-   dtype NONE: PyTorch's default, i64 for integers and bool. Results have x's size; indices may be NULL, else i64
-   positions along dim: of equal values the last so far, and of the last NaN once one was met. */
+/* Inclusive scans along one dimension: sums, products and extremes (torch.cumsum ..). dtype NONE: PyTorch's default,
+   i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of equal values
+   the last so far, and after a NaN the last NaN. */
 IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
 IND_API ind_tensor ind_cummin(ind_tensor x, int dim, ind_tensor *indices);
 IND_API ind_tensor ind_logcumsumexp(ind_tensor x, int dim); /* floats only */
 
-/* Differences of neighbours along dim, n times over (0 to 16); prepend and append (IND_NO_TENSOR: none), of x's type,
-   are put before and behind it first. Of bools: whether they differ. */
+/* The n-th differences of neighbours along dim, n from 0 to 16. prepend and append (IND_NO_TENSOR: none) have x's type
+   and are concatenated with x first. For bools: whether neighbours differ. */
 IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor append);
 
 /* ===================================================================================== src/graph/ops/rows/sorting.h */
@@ -976,12 +979,12 @@ IND_API ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, in
     X(TOPK, "topk", "self", "k:size dim:int=-1 largest:bool=true sorted:bool=true", 2, "R")                            \
     X(MSORT, "msort", "self", "", 1, "R")
 
-/* Values, and in *indices (may be NULL) where they were along dim, i64. Always stable; NaN is larger than every number.
- */
+/* Sorted values; *indices (may be NULL) are their positions along dim, i64. Always stable. NaN is larger than every
+   number. */
 IND_API ind_tensor ind_sort(ind_tensor x, int dim, bool descending, ind_tensor *indices);
 IND_API ind_tensor ind_argsort(ind_tensor x, int dim, bool descending);
-/* The k largest (smallest) elements along dim, in order, and their i64 positions; of equal ones the first. k must be
-   known to be at most the size of dim; it may be symbolic. Not for bool. */
+/* The k largest (smallest) elements along dim, in order, and their i64 positions; ties to the first. k may be symbolic
+   and must be provably at most the size of dim. Not for bool. */
 IND_API ind_tensor ind_topk(ind_tensor x, ind_expr k, int dim, bool largest, ind_tensor *indices);
 IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dimension 0 */
 
@@ -996,21 +999,20 @@ IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dime
     X(QUANTILE, "quantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")          \
     X(NANQUANTILE, "nanquantile", "self q", "dim:int=none keepdim:bool=false interpolation:str=\"linear\"", 1, "R")
 
-/* The k-th smallest along dim (k from 1; may be symbolic, then known to be at most the size), as in ind_sort; in
- *indices (may be NULL) where it is, of equal ones the k-th in order. */
+/* The k-th smallest along dim, in the order of ind_sort. k counts from 1; a symbolic k must be provably at most the
+   size. *indices (may be NULL): its position; among equal values the k-th in order. */
 IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
-/* The lower of the two in the middle; NaN where there is one. Of all elements: of ind_flatten(x, 0, -1). Not for bool.
-   *indices (may be NULL): where it is, of equal ones the one that a stable sort puts there, of NaNs the first.
-   ind_nanmedian: of what is not NaN; NaN where that is nothing. */
+/* The lower of the two middle values; NaN if there is one. Not for bool. For all elements use ind_flatten(x, 0, -1).
+   *indices (may be NULL): its position; among equal values as a stable sort orders them, among NaNs the first.
+   ind_nanmedian ignores NaN; if there is nothing else, it gives NaN. */
 IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* The value that occurs most often along dim, the smallest of several; each NaN is a value of its own, and the
- *smallest. indices (may be NULL): where it occurs last (of NaNs the first), as PyTorch does on the CPU. */
+/* The most frequent value along dim, the smallest of several. Each NaN is a value of its own, and the smallest.
+ *indices (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* Quantile q, f32 and f64: a number (ind_scalar), or a tensor of x's type with one dimension, which the result then
-   begins with, or none. interpolation: "linear" (NULL), "lower", "higher", "nearest",
-   "midpoint". NaN where there is one; ind_nanquantile: of what is not NaN. A q outside [0, 1] is refused, in a tensor
-   at run time: IND_INDEX_OUT_OF_RANGE. */
+/* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
+   the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is
+   one; ind_nanquantile ignores NaN. A q outside [0, 1] is refused, in a tensor at run time: IND_INDEX_OUT_OF_RANGE. */
 IND_API ind_tensor ind_quantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, const char *interpolation);
 
@@ -1026,12 +1028,12 @@ IND_API ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool kee
     X(HISTC, "histc", "self", "bins:int=100 min:float=0 max:float=0", 1, "E")                                          \
     X(BINCOUNT, "bincount", "self weights?", "minlength:size=0 max_output_size:size=none", 1, "E")
 
-/* How many elements of the ascending sequence come before each x (right: before or equal), i64 or i32. sorted_sequence
-   has one dimension, or x's with the last one free. sorter (or IND_NO_TENSOR): i64, what sorts the sequence; its values
-   are checked at run time. Both are compared in the type that they promote to; x may be a number. */
+/* The number of elements of the ascending sequence before each x (right: before or equal), i64 or i32. sorted_sequence
+   has one dimension, or x's with a different last one. sorter (or IND_NO_TENSOR): the i64 permutation that sorts the
+   sequence, checked at run time. Both are compared in their promoted type; x may be a number. */
 IND_API ind_tensor ind_searchsorted(ind_tensor sorted_sequence, ind_tensor x, bool out_int32, bool right,
                                     ind_tensor sorter);
-/* searchsorted with one-dimensional boundaries. */
+/* ind_searchsorted with one-dimensional boundaries. */
 IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bool right);
 
 /* ================================================================================= src/graph/ops/indexing/gathers.h */
@@ -1048,11 +1050,11 @@ IND_API ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_i
 IND_API ind_tensor ind_gather(ind_tensor x, int dim, ind_tensor index);
 IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
-/* x[indices]: one index tensor per leading dimension, IND_NO_TENSOR for all of it; the index tensors broadcast, and
-   their dimensions stand where the first of them stood, or in front if there is a gap between them. Negative indices
-   count from the end. Masks (bool) have a size that depends on data: IND_NOT_SUPPORTED. */
+/* x[indices]: one index tensor per leading dimension, or IND_NO_TENSOR for the whole dimension. The index tensors
+   broadcast. Their dimensions replace the first indexed one, or come first if the indexed ones are not adjacent.
+   Negative indices count from the end. Masks (bool) have a data-dependent size: IND_NOT_SUPPORTED. */
 IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
-IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* of x flattened; negative ones from the end */
+IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened; negative indices count from the end */
 
 /* ================================================================================ src/graph/ops/indexing/scatters.h */
 /* ---- scatters */
@@ -1067,10 +1069,10 @@ IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* of x flattened; 
     X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
 
-/* Scatters: x with some elements replaced or combined; x itself stays (see ind_mutate). Where the same element is named
-   twice, replacing keeps the last one on the host device and any one on a GPU, and sums of floats come in any order on
-   a GPU, as in PyTorch. An index that is out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
-   ind_index_put: as ind_index; a single mask goes with values of one element. */
+/* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
+   is indexed twice, replacing keeps the last value on the host device and any one on a GPU. On a GPU sums of floats add
+   in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE. ind_index_put: as
+   ind_index; a single mask needs values of one element. */
 IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
 IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
 IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
@@ -1292,7 +1294,7 @@ IND_API ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim);
 /* torch.<name>; src takes the element type of x. */
 IND_API ind_tensor ind_tril(ind_tensor x, ind_expr diagonal); /* zeroed: 0 */
 IND_API ind_tensor ind_triu(ind_tensor x, ind_expr diagonal);
-/* i64 with one more dimension of num_classes; a class outside of it is an index out of range at run time. */
+/* i64 with one more dimension of num_classes. A class out of range is an index out of range at run time. */
 IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
 
 /* ==================================================================================== src/graph/ops/movement/pads.h */
@@ -1308,8 +1310,8 @@ IND_API ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes);
     X(REPLICATION_PAD2D, "replication_pad2d", "self", "padding:sizes", 1, "D")                                         \
     X(REPLICATION_PAD3D, "replication_pad3d", "self", "padding:sizes", 1, "D")
 
-/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on;
-   negative ones crop. value: for IND_PAD_CONSTANT. */
+/* torch.nn.functional.pad and its modes. pad: before and after the last dimension, then the one before it, and so on.
+   Negative numbers crop. value: for IND_PAD_CONSTANT. */
 typedef enum ind_pad_mode { IND_PAD_CONSTANT, IND_PAD_REFLECT, IND_PAD_REPLICATE, IND_PAD_CIRCULAR } ind_pad_mode;
 IND_API ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode mode, double value);
 
@@ -1377,23 +1379,22 @@ IND_API ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset
     X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
       "E")
 
-/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
- */
+/* The windows of a pool. Zero is the default: stride = kernel size, dilation 1, averages count the padding. */
 typedef struct ind_pool_desc {
     int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
     bool ceil_mode, count_exclude_pad;
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. Averages are of
-   floats, those of ind_avg_pool and its gradient also of i64, which are rounded toward 0. */
+   batch. indices (may be NULL): i64 positions in the input's plane, of equal values (also NaN) the first. Averages take
+   floats; ind_avg_pool and its gradient also take i64, rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
 IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
 
-/* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
-   indices: as ind_max_pool gave them. */
+/* Gradients of pools over the last two dimensions with respect to x: every window adds its own to zeros. indices: from
+   ind_max_pool. */
 IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
@@ -1426,14 +1427,14 @@ IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, 
 typedef struct ind_conv_desc {
     int stride[3], padding[3], dilation[3], output_padding[3]; /* as many as the weight has spatial dimensions */
     int groups;
-    bool transposed; /* torch.conv_transpose*d; output_padding is for it alone */
+    bool transposed; /* torch.conv_transpose*d; only it uses output_padding */
 } ind_conv_desc;
 /* torch.convolution: x [batch?, channels, sizes..], weight [out, in / groups, kernel..] or, transposed, [in, out /
-   groups, kernel..]; bias: IND_NO_TENSOR to leave out. conv may be NULL. */
+   groups, kernel..]. bias may be IND_NO_TENSOR, conv NULL. */
 IND_API ind_tensor ind_convolution(ind_tensor x, ind_tensor weight, ind_tensor bias, const ind_conv_desc *conv);
 
-/* aten::convolution_backward; what of the gradients is not used is not computed.
-   Gradients of x, weight and bias: ind_result(.., 0), 1 and 2. conv may be NULL. */
+/* aten::convolution_backward; unused gradients are not computed. Gradients of x, weight and bias: ind_result(.., 0), 1
+   and 2. conv may be NULL. */
 IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x, ind_tensor weight,
                                             const ind_conv_desc *conv);
 
@@ -1638,9 +1639,9 @@ IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor
     X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
     X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */
 
-/* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
-   The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
-   tensor of the graph at any index (ind_op_load). It fuses like every other op. */
+/* A custom op. ind_pointwise calls fn once, immediately, to record the body; *user (user_bytes) is only needed until
+   then. The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load
+   any tensor of the graph at any index (ind_op_load). It fuses like every other op. */
 typedef struct ind_loop_desc {
     const char *name;
     ind_tensor like;
@@ -1685,7 +1686,7 @@ typedef struct ind_scan_desc {
     int dim; /* may be negative */
     bool reverse, exclusive;
     const ind_tensor *identity;  /* exclusive: num entries */
-    ind_tensor segments, starts; /* IND_NO_TENSOR: there is one segment */
+    ind_tensor segments, starts; /* IND_NO_TENSOR: one segment */
     ind_combine_fn combine;
     void *user; /* only needed until the call returns */
 } ind_scan_desc;
@@ -1695,22 +1696,23 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
 /* ---- extern calls */
 
 #define IND_OPS_EXTERN(X)                                                                                              \
-    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* opaque */
+    X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* extern call   \
+                                                                                                       */
 
-/* An opaque call (ind_extern_register in inductor_ir.h): a step of its own, for which nothing is written; its operands
-   are stored, contiguous. The result is the first one, ind_result gives the others: those declared, then for each
-   operand in `mutates` what it holds after the call. Ops that read such an operand itself see what was there before;
-   where any comes later, the call gets a copy. A call whose results nobody uses is dropped; any other is made once in
-   each run. The callbacks are looked up when the graph is compiled: a missing one is IND_NOT_SUPPORTED there. Errors:
-   IND_NOT_FOUND, IND_INVALID_ARGUMENT (no types and no shape rule), IND_TYPE_MISMATCH (the rule gives others),
-   IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE and IND_OVERFLOW (the workspace), what the rule returns. */
+/* An extern call (ind_extern_register in inductor_ir.h): a step of its own, without generated code; its operands are
+   stored, contiguous. It returns the first result, ind_result the others: the declared ones, then for each operand in
+   `mutates` its contents after the call. Ops that read such an operand itself see its contents before the call; if any
+   comes later, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
+   looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
+   types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
+   and IND_OVERFLOW (the workspace), any error of the rule. */
 typedef struct ind_extern_args {
     const ind_tensor *inputs;
     int num_inputs;
-    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: the shape rule says them */
+    const char *const *results; /* types as "f32[N, 8]"; none, and none in mutates: from the shape rule */
     int num_results;
-    const char *workspace; /* bytes, as "4*N + 256"; NULL: the shape rule says, else 0 */
-    const int *mutates;    /* numbers of operands that it overwrites */
+    const char *workspace; /* bytes, as "4*N + 256"; NULL: from the shape rule, else 0 */
+    const int *mutates;    /* indices of the operands that it overwrites */
     int num_mutates;
 } ind_extern_args;
 IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args *args);
@@ -8297,7 +8299,7 @@ ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim) {
     return ind__call(IND_OP_ARGMAX, &x, 1, a, 2);
 }
 
-/* An op with one dimension, or all, and keepdim; dtype or none as its third attribute. */
+/* Calls an op with one dimension, or all, and keepdim; the third attribute is a dtype or none. */
 static ind_tensor ind__call_dim(ind_graph_op op, ind_tensor x, int dim, bool keepdim, ind_dtype dtype) {
     ind__attr a[3] = {ind__attr_int(dim), ind__attr_bool(keepdim), ind__attr_dtype(dtype)};
     if (dim == IND_ALL_DIMS) a[0].kind = IND__ATTR_NONE;
@@ -8382,7 +8384,7 @@ static void ind__expand_trace(ind__expansion *e) {
     if (ind__need_rank_of(e, 0, 2, 2)) e->y = ind__sum_last(ind_diagonal(e->x[0], 0, 0, 1), 0, false);
 }
 
-/* Over what is no NaN. */
+/* The sum without NaN. */
 static void ind__expand_nansum(ind__expansion *e) {
     const ind__attr *dim = &e->a[0];
     int dims[IND_MAX_RANK], n = dim->kind == IND__ATTR_NONE ? 0 : dim->count;
@@ -8405,12 +8407,12 @@ static void ind__expand_nansum(ind__expansion *e) {
 
 /* ---- reductions: lowerings */
 
-/* Part k, an earlier result of the same shape as this one. */
+/* part[0], an earlier result of the same shape, in this result's compute type. */
 static ind_value graph__lower_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_cast(o, ind__box_load(o, l->part[0], index, rank), ind_dtype_compute(l->result->dtype));
 }
 
-/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and turned back; their sum as bool is any. */
+/* sum, prod, amax, amin: one reduction. Bools are reduced as u8 and cast back; their sum as bool is any. */
 static ind_status graph__lower_reduction(graph__lower_ctx *l, ind_reduction type, ind__box **results) {
     if (l->compute == IND_BOOL && type == IND_REDUCE_SUM) type = IND_REDUCE_ANY;
     bool as_u8 = l->compute == IND_BOOL && type != IND_REDUCE_ANY;
@@ -8442,8 +8444,8 @@ static ind_value graph__lower_not_part(ind_ops *o, const ind_expr *index, int ra
                              ind_dtype_compute(l->result->dtype));
 }
 
-/* torch.any and torch.all give u8 for u8 and bool for all others; all is none that is not. An empty list of dimensions
-   is one, unlike in the other reductions. */
+/* torch.any and torch.all give u8 for u8 and bool for all others. all(x) is not any(not x). Unlike in the other
+   reductions, an empty list of dimensions reduces none. */
 static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
     const ind__attr *dims = &l->node->attr[0];
     bool all = l->node->op == IND_OP_ALL, none = dims->kind != IND__ATTR_NONE && dims->count == 0;
@@ -8458,7 +8460,7 @@ static ind_status graph__lower_any(graph__lower_ctx *l, ind__box **results) {
                              all ? graph__lower_not_part : graph__lower_part, results);
 }
 
-/* Operand 0 in the opposite order: -x, and -1 - x of integers, which does not overflow. */
+/* Operand 0 in reverse order: -x for floats; -1 - x for integers, which does not overflow. */
 static ind_value graph__lower_reversed(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (ind_dtype_is_float(l->compute)) return ind_op_neg(o, x);
@@ -8475,13 +8477,13 @@ static ind_status graph__lower_argmax(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_keep_dims(l, results);
 }
 
-/* Values and indices: two reductions over the same rows, which share a kernel. */
+/* Values and indices: two reductions over the same rows, fused into one kernel. */
 static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_amax(l, &results[0]);
     return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
 }
 
-/* Smallest and largest likewise. */
+/* Minimum and maximum, fused in the same way. */
 static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
     ind_dtype compute = l->compute;
     graph__split_dims(l, 0);
@@ -8516,7 +8518,7 @@ static ind_status graph__lower_mean(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__mean_element, results);
 }
 
-/* max(n - correction, 0), as PyTorch clamps it: what the sum of squared deviations is divided by. */
+/* The divisor of the sum of squared deviations: max(n - correction, 0), clamped as in PyTorch. */
 static ind_value graph__degrees_of_freedom(ind_ops *o, const graph__lower_ctx *l) {
     const ind__attr *unbiased = &l->node->attr[1], *correction = &l->node->attr[3];
     double c = correction->kind != IND__ATTR_NONE ? ind__norm_order(correction)
@@ -8534,7 +8536,7 @@ static ind_value graph__variance_element(ind_ops *o, const ind_expr *index, int 
     return root ? ind_op_sqrt(o, v) : v;
 }
 
-/* var, std, var_mean, std_mean: one pass (Welford), which gives both results. */
+/* var, std, var_mean, std_mean: one pass (Welford) gives both results. */
 static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
     graph__split_dims(l, 0);
     ind_status status = graph__lower_reduce(l, IND_REDUCE_WELFORD, l->compute, graph__lower_self, l->part);
@@ -8546,7 +8548,7 @@ static ind_status graph__lower_var(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
-/* max + log(sum of exp(x - max)); an infinite maximum is the result itself, as x - max has no meaning then. */
+/* max + log(sum of exp(x - max)). An infinite maximum is the result itself, because x - max is then NaN. */
 static ind_value graph__logsumexp_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = ind__box_load(o, l->part[0], index, rank), sum = ind__box_load(o, l->part[1], index, rank);
     ind_value infinite = ind_op_eq(o, ind_op_abs(o, m), graph__lower_float(o, l, INFINITY));
@@ -8638,7 +8640,7 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     return IND_OK;
 }
 
-/* Every pair of rows once: N * (N - 1) / 2. */
+/* One result for each pair of rows: N * (N - 1) / 2. */
 static ind_status ind__rule_pdist(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind__need_rank(in, 0, 2) || ind__need_float(in, 0) || ind__check_distance(in, in->attr[0].f)) return in->status;
@@ -8719,12 +8721,12 @@ static void ind__expand_dist(ind__expansion *e) {
 
 /* ---- p-norms and distances: lowerings */
 
-/* The order of the norm that the node takes: an attribute of its own kind in each op, always the first. */
+/* The order of the node's norm: always the first attribute, whose kind differs between ops. */
 static double graph__order(const graph__lower_ctx *l) {
     return ind__norm_order(&l->node->attr[0]);
 }
 
-/* What is reduced: |x|^p by a sum, |x| by a maximum or minimum, x != 0 counted. */
+/* The term to reduce: |x|^p for a sum, |x| for a maximum or minimum, x != 0 for a count. */
 static ind_value graph__norm_term(ind_ops *o, const graph__lower_ctx *l, ind_value x) {
     double p = graph__order(l);
     if (p == 0) return graph__lower_cast(o, ind_op_cast(o, x, IND_BOOL), l->compute);
@@ -8738,7 +8740,7 @@ static ind_reduction graph__norm_reduction(const graph__lower_ctx *l) {
     return !isinf(p) ? IND_REDUCE_SUM : p > 0 ? IND_REDUCE_MAX : IND_REDUCE_MIN;
 }
 
-/* The root of the sum; the largest |x| of nothing is 0. */
+/* The root of the sum. Without elements the largest |x| is 0. */
 static ind_value graph__norm_root(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = ind__box_load(o, l->part[0], index, rank);
     double p = graph__order(l);
@@ -8776,7 +8778,7 @@ static ind_value graph__cdist_element(ind_ops *o, const ind_expr *index, int ran
     return graph__norm_term(o, l, ind_op_sub(o, row[0], row[1]));
 }
 
-/* Reduces over the columns of operand 0 what the element function gives for an element of the result and a column. */
+/* Reduces over the columns of operand 0. The element function takes an index of the result and a column. */
 static ind_status graph__lower_distance(graph__lower_ctx *l, graph__lower_element_fn element, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK];
@@ -8791,8 +8793,8 @@ static ind_status graph__lower_cdist(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_distance(l, graph__cdist_element, results);
 }
 
-/* Row i of pair k of n rows, the pairs (i, j) with i < j being counted row by row: the root of i(2n - i - 1)/2 = k,
-   rounded down. With b = n - 1/2 it is b - sqrt(b^2 - 1 - 2k), the 1 keeping it above i where k is the first of its row
+/* Row i of pair k of n rows; the pairs (i, j) with i < j are numbered row by row. It is the root of i(2n - i - 1)/2 =
+   k, rounded down: b - sqrt(b^2 - 1 - 2k) with b = n - 1/2. The 1 keeps it above i for the first k of a row
    (ATen/native/cpu/DistanceOpsKernel.cpp). */
 static ind_value graph__pair_row(ind_ops *o, ind_value k, ind_expr n) {
     ind_value b = ind_op_sub(o, ind_op_cast(o, ind_op_index(o, n, IND_I64), IND_F64), ind_op_constant(o, 0.5, IND_F64));
@@ -8890,8 +8892,8 @@ static void ind__expand_softmin(ind__expansion *e) {
 
 /* ---- softmax: lowerings */
 
-/* A row whose largest value is infinite is NaN throughout, as inf - inf is; the one-pass sum does not see that, m -
- * m does. */
+/* A row with an infinite maximum is NaN throughout, because inf - inf is. The one-pass sum does not see that; m - m
+   adds the NaN. */
 static ind_value graph__log_softmax_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -8928,7 +8930,7 @@ static ind_status graph__lower_softmax(graph__lower_ctx *l, ind__box **results) 
 /* ====================================================================================== src/graph/ops/rows/losses.c */
 /* ---- losses: shape rules */
 
-/* The loss of every element, or of all together. reduction: which attribute says so. */
+/* Sets the result: the loss of every element, or one reduced loss. reduction: the attribute that selects it. */
 static ind_status ind__set_loss(ind__infer *in, const ind__attr *reduction, ind_dtype dtype, const ind_expr *size,
                                 int rank) {
     const char *how = reduction->s ? reduction->s : "";
@@ -8949,12 +8951,12 @@ static ind_status ind__rule_distance_loss(ind__infer *in) {
     return ind__set_loss(in, &in->attr[0], dtype, s.size, s.rank);
 }
 
-/* Where the classes of a loss stand: [C] or [N, C, ..]. */
+/* The class dimension of a loss: [C] or [N, C, ..]. */
 static int ind__class_dim(int rank) {
     return rank > 1;
 }
 
-/* Classes, or for cross_entropy probabilities. */
+/* The target holds classes, or for cross_entropy also probabilities. */
 static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, int num_rows) {
     const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, 1);
     bool probabilities = in->op == IND_OP_CROSS_ENTROPY && ind_dtype_is_float(t->dtype);
@@ -9033,7 +9035,7 @@ ind_tensor ind_cross_entropy(ind_tensor x, ind_tensor target, ind_tensor weight,
 
 /* ---- losses: expansions */
 
-/* The loss of every element, their mean or their sum. */
+/* The loss of every element, the mean or the sum. */
 static ind_tensor ind__reduced_loss(ind__expansion *e, int k, ind_tensor loss) {
     const char *how = e->a[k].s ? e->a[k].s : "";
     if (!strcmp(how, "none")) return loss;
@@ -9048,7 +9050,7 @@ static ind_tensor ind__weighted(const ind__expansion *e, int k, ind_tensor loss)
     return ind__given(e, k) ? ind_mul(loss, e->x[k]) : loss;
 }
 
-/* d^2 / 2 where |d| < threshold, else linear: smooth_l1_loss divides that by beta, huber_loss multiplies by delta. */
+/* d^2 / 2 if |d| < threshold, else linear. smooth_l1_loss divides by beta, huber_loss multiplies by delta. */
 static void ind__expand_smooth_loss(ind__expansion *e) {
     const bool huber = e->node->op == IND_OP_HUBER_LOSS;
     const double t = e->a[1].f;
@@ -9072,7 +9074,7 @@ static void ind__expand_smooth_loss(ind__expansion *e) {
     e->y = ind__reduced_loss(e, 0, d);
 }
 
-/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), as ATen bounds it. */
+/* (t - 1) * max(log(1 - x), -100) - t * max(log(x), -100), with ATen's bounds. */
 static void ind__expand_binary_cross_entropy(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], low = ind__num(e, -100);
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -9120,7 +9122,7 @@ static void ind__expand_poisson_nll_loss(ind__expansion *e) {
     } else {
         loss = ind_sub(x, ind_mul(t, ind_log(ind__plus(e, x, e->a[2].f))));
     }
-    if (e->a[1].i) { /* Stirling's term, for t above 1 */
+    if (e->a[1].i) { /* Stirling's term, for t > 1 */
         ind_tensor turn = ind__times(e, ind_log(ind__times(e, t, ind__two_pi)), 0.5);
         ind_tensor stirling = ind_add(ind_sub(ind_mul(t, ind_log(t)), t), turn);
         stirling = ind_where(ind_gt(t, ind__num(e, 1)), stirling, ind_scalar(e->g, 0));
@@ -9143,7 +9145,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin is of the type of x */
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has the type of x */
     ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
     ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
@@ -9194,13 +9196,13 @@ static ind_value graph__distance_loss_element(ind_ops *o, const ind_expr *index,
     return l->node->op == IND_OP_MSE_LOSS ? ind_op_mul(o, d, d) : ind_op_abs(o, d);
 }
 
-/* The reduced sum, or the mean: over part 1 where that is given, else over the number of elements. */
+/* The reduced sum, or the mean: divided by part 1 if there is one, else by the number of elements. */
 static ind_value graph__loss_mean(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value sum = ind__box_load(o, l->part[0], index, rank);
     return ind_op_div(o, sum, l->part[1] ? ind__box_load(o, l->part[1], index, rank) : graph__lower_count(o, l));
 }
 
-/* element: the loss at an index; weight: what it counts in the mean, NULL for 1. */
+/* element: the loss at an index; weight: its weight in the mean, NULL for 1. */
 static ind_status graph__lower_loss(graph__lower_ctx *l, const char *how, const ind_expr *size, int rank,
                                     graph__lower_element_fn element, graph__lower_element_fn weight,
                                     ind__box **results) {
@@ -9226,23 +9228,23 @@ static ind_status graph__lower_distance_loss(graph__lower_ctx *l, ind__box **res
     return graph__lower_loss(l, l->node->attr[0].s, size, longer->rank, graph__distance_loss_element, NULL, results);
 }
 
-/* Index of the scores: that of a row with a class put into it. */
+/* The index of the scores: the row's index with the class inserted. */
 static void graph__class_index(const graph__lower_ctx *l, const ind_expr *row, ind_expr class_, ind_expr *at) {
     for (int d = 0; d <= l->loss.rank; d++) at[d] = d == l->loss.classes ? class_ : row[d - (d > l->loss.classes)];
 }
 
-/* weight[class], which is given. */
+/* weight[class]; the op has a weight. */
 static ind_value graph__class_weight(ind_ops *o, const graph__lower_ctx *l, ind_expr class_) {
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), &class_, 1), l->compute);
 }
 
-/* Is a row not ignored? *t: its class. */
+/* True if the row is not ignored. *t: its class. */
 static ind_value graph__target_counts(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *t) {
     *t = graph__lower_operand_as(o, l, 1, row, l->loss.rank, IND_I64);
     return ind_op_ne(o, *t, ind_op_constant_int(o, l->node->attr[0].i, IND_I64));
 }
 
-/* The class of a row, checked; one that is ignored reads the first instead. *counts: it is not ignored. */
+/* The class of a row, checked; an ignored row reads class 0 instead. *counts: the row is not ignored. */
 static ind_expr graph__target_class(ind_ops *o, const graph__lower_ctx *l, const ind_expr *row, ind_value *counts) {
     ind_value t;
     *counts = graph__target_counts(o, l, row, &t);
@@ -9254,14 +9256,14 @@ static double graph__label_smoothing(const graph__lower_ctx *l) {
     return l->node->op == IND_OP_CROSS_ENTROPY ? l->node->attr[2].f : 0;
 }
 
-/* label_smoothing / number of classes. */
+/* label_smoothing / the number of classes. */
 static ind_value graph__smooth_share(ind_ops *o, const graph__lower_ctx *l) {
     ind_expr classes = graph__lower_operand_info(l, 0)->size[l->loss.classes];
     ind_value n = ind_op_cast(o, ind_op_index(o, classes, IND_I64), l->compute);
     return ind_op_div(o, graph__lower_float(o, l, graph__label_smoothing(l)), n);
 }
 
-/* -weight[t] * score[t]; with smoothing (1 - e) times that, minus e / C times the sum over all classes. */
+/* -weight[t] * score[t]. With smoothing: (1 - e) times that, minus e / C times the sum over all classes. */
 static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
     ind_value counts, zero = graph__lower_float(o, l, 0);
     ind_expr at[IND_MAX_RANK], t = graph__target_class(o, l, row, &counts);
@@ -9276,7 +9278,7 @@ static ind_value graph__class_loss_element(ind_ops *o, const ind_expr *row, int 
     return ind_op_where(o, counts, ind_op_neg(o, score), zero);
 }
 
-/* The losses, whose sum the mean takes, check each class: it is not checked again to count its row. */
+/* The weight of a row. The losses, whose sum the mean takes, already check each class, so this does not. */
 static ind_value graph__class_loss_weight(ind_ops *o, const ind_expr *row, int rank, graph__lower_ctx *l) {
     ind_value counts, t, weight = graph__lower_float(o, l, 1);
     (void)rank;
@@ -9309,7 +9311,7 @@ static ind_value graph__weighted_score(ind_ops *o, const ind_expr *index, int ra
     return ind_op_mul(o, score, graph__class_weight(o, l, index[l->loss.classes]));
 }
 
-/* The same times the target's probability, smoothed. */
+/* The weighted score times the smoothed probability of the target. */
 static ind_value graph__expected_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value p = graph__lower_operand(o, l, 1, index, rank), score = graph__weighted_score(o, index, rank, l);
     if (graph__label_smoothing(l) != 0) {
@@ -9367,7 +9369,7 @@ static ind_status graph__lower_cross_entropy(graph__lower_ctx *l, ind__box **res
 /* ============================================================================== src/graph/ops/rows/normalisations.c */
 /* ---- layer, group, batch and instance norm: shape rules */
 
-/* weight and bias of a norm: the normalised shape, and the input's type or f32 beside f16 and bf16 input. */
+/* weight and bias of a norm have the normalised shape. Their type is the input's, or f32 with f16 and bf16 input. */
 static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const ind__attr *shape) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     bool fits = w->rank == shape->count;
@@ -9410,7 +9412,7 @@ static ind_status ind__rule_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Results besides the output: mean and 1 / sqrt(variance + eps), with the normalised dimensions kept. */
+/* Further results: mean and 1 / sqrt(variance + eps), with the normalised dimensions as size 1. */
 static ind_status ind__rule_native_layer_norm(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
@@ -9421,7 +9423,7 @@ static ind_status ind__rule_native_layer_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Weight, bias and statistics of a norm over channels: one number per channel, of the input's type or f32. */
+/* Weight, bias and statistics of a norm over channels have one number per channel, of the input's type or f32. */
 static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
@@ -9449,7 +9451,7 @@ static ind_status ind__check_channel_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* The type of mean and rstd: f32 where a parameter beside f16 or bf16 input is f32. */
+/* The type of mean and rstd: f32 if f16 or bf16 input has an f32 parameter. */
 static ind_dtype ind__mixed_type(const ind__infer *in) {
     ind_dtype dtype = ind__operand(in, 0)->dtype;
     for (uint32_t k = 1; k < in->num_operands; k++) {
@@ -9458,7 +9460,7 @@ static ind_dtype ind__mixed_type(const ind__infer *in) {
     return dtype;
 }
 
-/* N, C and HxW of native_group_norm say again what the input's sizes are. */
+/* N, C and HxW of native_group_norm must repeat the input's sizes. */
 static ind_status ind__check_group_sizes(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr have[3] = {x->size[0], x->size[1], ind_expr_product(in->c, x->size + 2, x->rank - 2)};
@@ -9474,7 +9476,7 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
     return IND_OK;
 }
 
-/* Groups must divide the channels; the lowering needs a dimension for them. */
+/* The number of groups must divide the channels; the lowering needs one more dimension for the groups. */
 static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
@@ -9494,7 +9496,7 @@ static ind_status ind__rule_group_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Whether a norm takes mean and variance from its operands 3 and 4: where training, or use_input_stats, is false. */
+/* True if a norm takes mean and variance from operands 3 and 4: training, or use_input_stats, is false. */
 static bool ind__uses_running(ind_graph_op op, const ind__attr *attr) {
     return op == IND_OP_NATIVE_BATCH_NORM_LEGIT_NO_TRAINING || attr[0].i == 0;
 }
@@ -9524,7 +9526,7 @@ static ind_status ind__rule_batch_norm(ind__infer *in) {
     return IND_OK;
 }
 
-/* Operand k has this shape, and the type of operand 0 or the one that is computed in. */
+/* Operand k has this shape, and the type of operand 0 or its compute type. */
 static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *size, int rank) {
     const ind__tensor_info *x = ind__operand(in, 0), *t = ind__operand(in, k);
     bool fits = t->rank == rank && (t->dtype == x->dtype || t->dtype == ind_dtype_compute(x->dtype));
@@ -9536,15 +9538,16 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
                        want);
 }
 
-/* Is gradient r (of the input, the weight, the bias) asked for? That of a weight of layer norm only where there is one.
- */
+/* True if gradient r (of the input, the weight, the bias) is requested. Layer norm gives those of weight and bias only
+   if the operand exists. */
 static bool ind__gives_gradient(ind_graph_op op, const uint32_t *operand, const ind__attr *mask, uint32_t r) {
     int64_t wanted = 0;
     (void)ind_expr_is_int(mask->list[r], &wanted);
     return wanted && (op == IND_OP_NATIVE_GROUP_NORM_BACKWARD || r == 0 || operand[3 + r]);
 }
 
-/* What is common to the gradients of norms: operands grad_out, input, mean, rstd; what is not asked for is empty. */
+/* The checks common to gradients of norms. Operands: grad_out, input, mean, rstd. A gradient that is not requested is
+   empty. */
 static ind_status ind__check_norm_backward(ind__infer *in, const ind__attr *mask, const ind_expr *statistics,
                                            int rank) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -9592,7 +9595,7 @@ static ind_status ind__rule_group_norm_backward(ind__infer *in) {
 
 /* ---- layer, group, batch and instance norm: builders */
 
-/* The last num_dims sizes of x as a normalized_shape; num_dims that do not exist give an empty one, which is rejected.
+/* The last num_dims sizes of x as a normalized_shape. An invalid num_dims gives an empty one, which the rule rejects.
  */
 static ind__attr ind__last_sizes(ind_tensor x, int num_dims, ind_expr *size) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -9633,7 +9636,7 @@ ind_tensor ind_group_norm(ind_tensor x, int num_groups, ind_tensor weight, ind_t
     return ind__call(IND_OP_GROUP_NORM, operands, 3, a, 2);
 }
 
-/* N, C and HxW are what x says; of a tensor of fewer dimensions the rule says what is missing. */
+/* N, C and HxW of x. With too few dimensions the rule reports the error. */
 static void ind__group_attrs(ind_tensor x, int num_groups, ind__attr a[4]) {
     const ind__tensor_info *t = ind__tensor_of(x);
     ind_expr one = ind_int(x.graph ? x.graph->context : NULL, 1);
@@ -9656,7 +9659,7 @@ ind_tensor ind_native_group_norm(ind_tensor x, int num_groups, ind_tensor weight
     return y;
 }
 
-/* output_mask: the gradient of x always, the others where they have a place to go. */
+/* output_mask: always the gradient of x, the others if their pointers are not NULL. */
 static ind__attr ind__gradient_mask(ind_tensor x, const ind_tensor *weight, const ind_tensor *bias, ind_expr list[3]) {
     ind_context *c = x.graph ? x.graph->context : NULL;
     list[0] = ind_int(c, 1);
@@ -9732,7 +9735,7 @@ ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor bias, i
 
 /* ---- layer, group, batch and instance norm: lowerings */
 
-/* Bits of the last dimensions that normalized_shape names. */
+/* Bitmask of the last dimensions that normalized_shape covers. */
 static uint32_t graph__normalised_mask(const graph__lower_ctx *l) {
     int rank = l->result->rank, count = l->node->attr[0].count;
     return ((1u << rank) - 1) & ~((1u << (rank - count)) - 1);
@@ -9758,7 +9761,7 @@ static ind_value graph__square_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_mul(o, x, x);
 }
 
-/* eps left out: the epsilon of the type computed in (torch.rms_norm). */
+/* The default of eps is the epsilon of the compute type (torch.rms_norm). */
 static ind_value graph__rms_norm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *given = &l->node->attr[1];
     double eps = given->kind != IND__ATTR_NONE ? given->f : l->compute == IND_F64 ? DBL_EPSILON : FLT_EPSILON;
@@ -9786,7 +9789,7 @@ static ind_value graph__norm_rstd_element(ind_ops *o, const ind_expr *index, int
     return graph__norm_rstd(o, l, ind__box_load(o, l->part[1], index, rank));
 }
 
-/* The rows' mean and graph__norm_rstd as results 1 and 2, where the op has them. */
+/* Results 1 and 2, if the op has them: the mean of the rows and graph__norm_rstd. */
 static ind_status graph__lower_norm_statistics(graph__lower_ctx *l, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 1; status == IND_OK && k < 3 && k < l->node->num_results; k++) {
@@ -9804,7 +9807,7 @@ static ind_status graph__lower_native_layer_norm(graph__lower_ctx *l, ind__box *
 
 /* ---- norms over channels: group, instance and batch norm */
 
-/* Operand k, [N, C, ..], seen as [N, groups, C / groups, ..]. */
+/* Operand k, [N, C, ..], viewed as [N, groups, C / groups, ..]. */
 static ind__box *graph__split_channels(graph__lower_ctx *l, uint32_t k, int64_t groups) {
     const ind__tensor_info *x = graph__lower_operand_info(l, k);
     ind_expr map[IND_MAX_RANK], size[IND_MAX_RANK];
@@ -9824,7 +9827,7 @@ static ind_value graph__norm_input(ind_ops *o, const ind_expr *index, int rank, 
     return graph__lower_cast(o, ind__box_load(o, l->norm.x, index, rank), l->compute);
 }
 
-/* Operand k, which has one element per channel. */
+/* Operand k, with one element per channel. */
 static ind_value graph__norm_parameter(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
     ind_expr channel = index[1];
     if (l->norm.grouped) channel = ind_expr_add(ind_expr_mul(index[1], l->norm.x->size[2]), index[2]);
@@ -9850,21 +9853,21 @@ static ind_value graph__frozen_norm_element(ind_ops *o, const ind_expr *index, i
     return graph__norm_scaled(o, l, ind_op_mul(o, x, ind_op_rsqrt(o, variance)), index);
 }
 
-/* Back from groups to channels. */
+/* Reshapes groups back to channels. */
 static ind_status graph__lower_ungroup(graph__lower_ctx *l, const ind__tensor_info *to, ind__box **x) {
     if ((*x)->rank == to->rank) return IND_OK;
     *x = ind__box_reshape(l->w->program, *x, to->size, to->rank);
     return *x ? IND_OK : ind__failed(l->context);
 }
 
-/* Result r without elements: what PyTorch leaves undefined or empty. */
+/* Result r without elements, which PyTorch leaves undefined or empty. */
 static ind_status graph__lower_empty_result(graph__lower_ctx *l, uint32_t r, ind__box **results) {
     graph__typed_number zero = {l->result[r].dtype, 0, 0};
     results[r] = ind__box_pointwise(l->w->program, zero.dtype, l->result[r].size, 1, graph__neutral_element, &zero);
     return results[r] ? IND_OK : ind__failed(l->context);
 }
 
-/* Statistics over the dimensions of `mask` of l->norm.x. */
+/* Statistics over the dimensions `mask` of l->norm.x. */
 static ind_status graph__lower_channel_norm(graph__lower_ctx *l, uint32_t mask, ind__box **results) {
     const ind__box *x = l->norm.x;
     graph__split_sizes(l, x->size, x->rank, mask);
@@ -9902,7 +9905,7 @@ static ind_value graph__running_var_element(ind_ops *o, const ind_expr *index, i
     return graph__running_element(o, l, 4, index, graph__mean_of_some(o, l, variance));
 }
 
-/* Results 3 and 4, where the op has them: the statistics as they are or, in training, brought up to date. */
+/* Results 3 and 4, if the op has them: the running statistics, unchanged or, in training, updated. */
 static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__box **results) {
     ind_status status = IND_OK;
     for (uint32_t k = 3; status == IND_OK && k < l->node->num_results; k++) {
@@ -9914,8 +9917,8 @@ static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__
     return status;
 }
 
-/* Batch norm keeps channels, instance norm samples and channels. Where statistics are given, the results for those of
-   the batch are empty, as PyTorch's are. */
+/* Batch norm has statistics per channel, instance norm per sample and channel. With given statistics the results for
+   those of the batch are empty, as in PyTorch. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
@@ -9933,7 +9936,7 @@ static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **result
 
 /* ---- gradients of layer norm and group norm: operands grad_out, input, mean, rstd, weight */
 
-/* Operand k, mean or rstd, of the row that `index` lies in. */
+/* Operand k, mean or rstd, of the row that contains `index`. */
 static ind_value graph__norm_statistic(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index) {
     const ind__box *box = graph__lower_operand_box(l, k);
     ind_expr at[IND_MAX_RANK];
@@ -9986,7 +9989,8 @@ static ind_status graph__lower_input_gradient(graph__lower_ctx *l, ind__box **re
     return status ? status : graph__lower_ungroup(l, l->result, results);
 }
 
-/* Sums over all that shares an element of weight or bias: the rows, or samples and positions of a channel. */
+/* Sums over all elements that share an element of weight or bias: over the rows, or a channel's samples and positions.
+ */
 static ind_status graph__lower_parameter_gradient(graph__lower_ctx *l, uint32_t r, ind__box **results) {
     const ind__box *x = l->norm.x;
     uint32_t all = (1u << x->rank) - 1, kept = l->norm.grouped ? 6u : all & ~((1u << l->norm.rows) - 1);
@@ -10071,7 +10075,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
         return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     for (uint32_t k = 1; k < 3; k++) {
-        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch looks at neither where there is nothing to do */
+        if (!ind__has_operand(in, k) || n == 0) continue; /* PyTorch ignores both if n is 0 */
         const ind__tensor_info *y = ind__operand(in, k);
         if (ind__need_same_dtype(in, 0, k)) return in->status;
         bool fits = y->rank == x->rank;
@@ -10122,7 +10126,7 @@ ind_tensor ind_diff(ind_tensor x, int n, int dim, ind_tensor prepend, ind_tensor
 
 /* ---- scans and differences: expansions */
 
-/* The distances between places in x, to go with those between neighbours in y: x of one dimension lies along dim. */
+/* The differences between neighbours in x, one per pair of neighbours in y. A one-dimensional x lies along dim. */
 static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) {
     const int rank = ind_tensor_rank(e->x[0]), own = ind_tensor_rank(e->x[1]);
     ind_tensor x = e->x[1];
@@ -10174,7 +10178,7 @@ static ind_status graph__lower_cumulate(graph__lower_ctx *l, ind__box **results)
     return graph__lower_scan(l, kind, &l->node->attr[0], results);
 }
 
-/* Element index[dim] of prepend, self and append one behind the other. */
+/* Element index[dim] of the concatenation of prepend, self and append. */
 static ind_value graph__diff_operand(ind_ops *o, const ind_expr *index, int rank, int dim, graph__lower_ctx *l) {
     static const uint32_t order[] = {1, 0, 2};
     ind_expr at[IND_MAX_RANK], start = ind_int(l->context, 0);
@@ -10210,7 +10214,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
         for (int k = 0; k < left; k++) {
             if (l->compute == IND_BOOL)
                 v[k] = ind_op_ne(o, v[k + 1], v[k]);
-            else /* PyTorch stores the differences between the steps */
+            else /* PyTorch rounds the differences between the steps */
                 v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
         }
     return v[0];
@@ -10307,10 +10311,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* sorted along dim: values, positions */
-    int dim, which;          /* which of the two is wanted */
+    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
+    int dim, which;          /* which: index into sorted */
     bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: where the run of each begins; at which place of the row the longest ends */
+    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
@@ -10345,7 +10349,7 @@ static ind_status graph__lower_msort(graph__lower_ctx *l, ind__box **results) {
 /* ======================================================================================= src/graph/ops/rows/ranks.c */
 /* ---- order statistics: shape rules */
 
-/* median, nanmedian, mode, kthvalue: values and positions along a dimension; without dim (median) values alone. */
+/* median, nanmedian, mode, kthvalue: values and positions along a dimension; median without dim: values only. */
 static ind_status ind__rule_ranked(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     bool kth = in->op == IND_OP_KTHVALUE;
@@ -10405,11 +10409,11 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    for (int d = 0; d < x->rank; d++) /* one is read, whatever q is */
+    for (int d = 0; d < x->rank; d++) /* every q reads one element */
         if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
-    if (all && in->attr[1].i) /* then every dimension is kept */
+    if (all && in->attr[1].i) /* keepdim keeps every dimension */
         for (int d = 0; d < x->rank; d++) reduced.size[d] = ind_int(in->c, 1);
     if (q->rank && reduced.rank == IND_MAX_RANK) return ind__too_many_dims(in, reduced.rank + 1);
     ind_expr size[IND_MAX_RANK];
@@ -10464,7 +10468,7 @@ ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, co
 
 /* ---- ranks: what stands at a place of the sorted row */
 
-/* Operand 0, or all of it as one row, sorted along the dimension that the attribute names. */
+/* Sorts operand 0, or all of it as one row, along the dimension of the attribute. */
 static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
     graph__lower_ctx *l = u->l;
     ind__box *x = graph__lower_operand_box(l, 0);
@@ -10480,7 +10484,7 @@ static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) 
     return graph__sort_rows(u, IND_SCAN_ASCENDING);
 }
 
-/* From an index of what remains of the dimensions (they may be kept as 1) to one of the row's first element. */
+/* The index of the row's first element, from an index of the remaining dimensions (reduced ones may be kept as 1). */
 static void graph__row_at(const graph__ranked *u, const ind_expr *index, ind_expr *at) {
     for (int d = 0, k = 0; d < u->x->rank; d++) {
         bool own = d == u->dim;
@@ -10493,15 +10497,15 @@ static ind_expr graph__row_size(const graph__ranked *u) {
     return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
 }
 
-/* Value or position `place` of the sorted row. */
+/* Value or position number `place` of the sorted row. */
 static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
-    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* of none nothing is read */
+    ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* an empty row is never read */
     if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
     if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
     return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
 }
 
-/* How many elements of the sorted row are not NaN: it ends with those that are. */
+/* The number of elements of the sorted row that are not NaN: NaN sorts last. */
 static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     graph__search s = {.sequence = u->sorted[0], .size = graph__row_size(u), .dim = u->dim, .numbers = true};
     for (int d = 0; d < u->x->rank; d++) s.at[d] = at[d];
@@ -10512,7 +10516,8 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
     return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
 }
 
-/* The place of a median: the middle of the row, or of its numbers; the first NaN where that is not wanted. */
+/* The position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN.
+ */
 static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
@@ -10533,7 +10538,7 @@ static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const i
     return ind__box_load(o, u->place, outer, u->x->rank - 1);
 }
 
-/* The median of nothing is NaN. */
+/* The median of an empty row is NaN. */
 static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
@@ -10550,7 +10555,7 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
 
 /* ---- mode: runs of equal elements in the sorted row */
 
-/* 0 where a run goes on at this element, else its place: their maximum so far is where the run began. */
+/* 0 if this element continues a run, else its position; the running maximum is the start of the run. */
 static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
@@ -10563,7 +10568,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run up to here; a NaN, always alone, comes before other single ones. */
+/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
@@ -10612,7 +10617,7 @@ static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
     return status;
 }
 
-/* As PyTorch has it: a place q * (n - 1) in x's type; between its neighbours torch.lerp. */
+/* As in PyTorch: position q * (n - 1) in x's type; torch.lerp between its neighbours. */
 static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     graph__ranked *u = user;
     graph__lower_ctx *l = u->l;
@@ -10666,7 +10671,7 @@ static ind_status graph__lower_quantile(graph__lower_ctx *l, ind__box **results)
 /* ==================================================================================== src/graph/ops/rows/searches.c */
 /* ---- searches and histograms: shape rules */
 
-/* Sequence s is one-dimensional, or has the leading dimensions of x. */
+/* Sequence s has one dimension, or the leading dimensions of x. */
 static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     const ind__tensor_info *a = ind__operand(in, s), *b = ind__operand(in, x);
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
@@ -10715,8 +10720,8 @@ ind_tensor ind_bucketize(ind_tensor x, ind_tensor boundaries, bool out_int32, bo
 
 /* ---- searches and histograms: expansions */
 
-/* The range of the bins as tensors without dimensions: the one given or, if it is empty, that of the data; one number
-   becomes a range of two. */
+/* The range of the bins as 0-d tensors: the given one or, if it is empty, that of the data. A single number becomes a
+   range of width two. */
 static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2]) {
     const double low = e->a[1].f, high = e->a[2].f;
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -10742,8 +10747,8 @@ static bool ind__histc_range(ind__expansion *e, ind_tensor x, ind_tensor range[2
     return true;
 }
 
-/* Bins of one width; a number on an inner edge counts to the upper bin, the largest to the last. What is outside, or no
-   number, counts nowhere; neither does anything where the data's range is not finite. */
+/* Bins of equal width. A number on an inner edge counts for the upper bin, the largest for the last. Numbers out of
+   range and NaN are not counted; nothing is if the data's range is not finite. */
 static void ind__expand_histc(ind__expansion *e) {
     const int64_t bins = e->a[0].i;
     const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
@@ -10767,7 +10772,7 @@ static void ind__expand_histc(ind__expansion *e) {
     e->y = ind_cast(counts, dtype);
 }
 
-/* Zeros, minlength or one more than the largest of x, whichever is more: an element is repeated as often. */
+/* max(minlength, largest of x + 1) zeros: made by repeating an element. */
 static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
     ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
     if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
@@ -10792,7 +10797,7 @@ static void ind__expand_bincount(ind__expansion *e) {
         return;
     }
     ind_tensor x = ind_cast(e->x[0], IND_I64), weights = ind_full(e->g, &size, 1, 1, IND_I64);
-    if (e->a[1].kind != IND__ATTR_NONE) /* what is out of range is reported before the length hangs on it */
+    if (e->a[1].kind != IND__ATTR_NONE) /* reports values out of range before the length depends on them */
         x = ind_gather(ind_arange(e->g, ind__e(e, 0), e->a[1].e, ind__e(e, 1), IND_I64), 0, x);
     if (ind__given(e, 1)) weights = e->x[1];
     if (ind__given(e, 1) && ind_tensor_dtype(weights) != IND_F32) weights = ind_cast(weights, IND_F64);
@@ -10817,7 +10822,7 @@ static ind_value graph__search_one(ind_ops *o, const ind_expr *index, int rank, 
     return v.id ? graph__search_steps(o, &s, v) : v;
 }
 
-/* The sequence is read many times at places that data decide: it must be in memory. */
+/* The sequence is read repeatedly at data-dependent positions, so it must be in memory. */
 static ind_status graph__lower_search(graph__lower_ctx *l, ind__box **results) {
     uint32_t sequence = l->node->op == IND_OP_SEARCHSORTED ? 0 : 1;
     ind_status status = ind__box_realise(l->w->program, graph__lower_operand_box(l, sequence));
@@ -18365,8 +18370,8 @@ typedef struct graph__combine {
     ind_value *out;
 } graph__combine;
 
-/* Does a segment begin at this place, in the direction of the scan? In reverse it does where the next one's first
-   element came before; what the very last place is said to be is of no account. */
+/* True if a segment begins at this position, in scan direction. In reverse it begins after the next segment's first
+   element; the value at the very last position does not matter. */
 static ind_value graph__combine_flag(ind_ops *o, const graph__combine *u, const ind_expr *index) {
     ind_expr at[IND_MAX_RANK], next = ind_expr_add(index[u->dim], ind_int(ind_op_context(o), 1));
     uint32_t k = u->l->node->num_operands - 1;
@@ -18403,7 +18408,7 @@ static void graph__combine_result(ind_ops *o, const ind__inst *inst, const ind_e
     u->out[inst->source].id = inst->arg[0];
 }
 
-/* (flag, x) of a segmented scan joins to (either flag, right x where a segment begins there, else the joined x). */
+/* (flag, x) of a segmented scan combines to: either flag; right x if a segment begins there, else the combined x. */
 static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user) {
     graph__combine *u = user;
     ind__replay replay = {
@@ -18418,7 +18423,7 @@ static bool graph__combine_run(ind_ops *o, const ind_value *left, const ind_valu
     return !u->segmented || out[u->num].id;
 }
 
-/* Where nothing comes before the place, in all or in its segment, stands the identity. */
+/* The identity if nothing precedes the position, in the row or in its segment. */
 static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int which, ind_value v, void *user) {
     const graph__combine *u = user;
     ind_context *c = ind_op_context(o);
@@ -18430,7 +18435,7 @@ static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int wh
     return ind_op_where(o, begins, none, v);
 }
 
-/* The only element, or (exclusive) the identity, where there is no other. */
+/* The only element or, if exclusive, the identity. */
 static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
 }
@@ -18475,7 +18480,7 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
 /* ====================================================================================== src/graph/ops/user/extern.c */
 /* ---- extern calls: shape rules */
 
-/* An opaque call's declared results: for each a dtype, a rank and the sizes. */
+/* The declared results of an extern call: for each a dtype, a rank and the sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
     bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
@@ -18542,8 +18547,8 @@ typedef struct ind__extern_build {
     uint32_t *operand;
     uint32_t num_operands;
     ind_extern_type type[IND_MAX_EXTERN_RESULTS]; /* declared results */
-    int num_types;                                /* -1: the shape rule says */
-    ind_expr workspace;                           /* invalid: the shape rule says, or 0 */
+    int num_types;                                /* -1: from the shape rule */
+    ind_expr workspace;                           /* invalid: from the shape rule, or 0 */
     ind_expr mutates[IND_MAX_EXTERN_RESULTS];
     int num_mutates;
 } ind__extern_build;
@@ -18555,7 +18560,7 @@ static ind_status ind__extern_rule_failed(ind__extern_build *b, ind_status statu
     return ind__graph_fail(b->g, status, "%s: the shape rule failed: %s", b->name, copy);
 }
 
-/* What was said must agree with the rule. */
+/* The declared types must agree with the rule. */
 static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type *type, int num) {
     bool same = b->num_types == num;
     for (int k = 0; same && k < num; k++) {
@@ -18565,7 +18570,7 @@ static bool ind__extern_agrees(const ind__extern_build *b, const ind_extern_type
     return same;
 }
 
-/* Asks the shape rule of the registered call, where there is one. */
+/* Calls the shape rule of the registered call, if there is one. */
 static ind_status ind__extern_rule(ind__extern_build *b) {
     ind_graph *g = b->g;
     const ind__extern *e = ind__extern_find(g->context, b->name);
