@@ -48,9 +48,9 @@ static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kerne
     if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
     if (k->kind == IND_KERNEL_MATMUL) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_FILLS;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
-    bool small =
+    bool combines =
         bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
-    return small ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    return combines ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
 }
 
 /* Are they likely to be one device function with different arguments? */
