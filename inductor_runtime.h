@@ -3413,7 +3413,7 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
     if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
     const int64_t items = n->slot[v->items_slot];
-    return (items < v->resident ? items : v->resident) * v->plan->cluster;
+    return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
 /* Is the grid empty? */
@@ -5260,9 +5260,9 @@ static ind_status rt__host_instance(ind_instance *n) {
 /* Returns the entry of a source in the context's table, created if missing. */
 static ind__kernel_entry *rt__cuda_entry(ind_context *c, rt__runtime *r, const ind__variant *v, const char *arch) {
     uint64_t key[2];
-    rt__pack_key(v->source, v->source_bytes, arch, key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, key);
     ind__kernel_entry *e = rt__pack_find(r, key);
-    return e ? e : rt__pack_add(c, r, key, v->entry, arch);
+    return e ? e : rt__pack_add(c, r, key, v->source.entry, arch);
 }
 
 /* Moves the results of finished jobs to their entries. Reports the first failure. */
@@ -5288,7 +5288,7 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     if (!*entry) return IND_OUT_OF_MEMORY;
     ind_status status = (*entry)->cubin ? IND_OK : rt__cuda_open_nvrtc(c, r);
     if (status || (*entry)->cubin) return status;
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
     rt__cuda_job_run(&job, 0, 0);
     *built = true;
     return rt__cuda_collect(c, &job, entry, 1);
@@ -5327,8 +5327,10 @@ static ind_status rt__cuda_compile(ind_module *m, ind__kernel_entry **entry, con
     uint32_t num_jobs = 0;
     for (uint32_t i = 0; i < num && !status; i++) {
         if (entry[i]->cubin) continue;
-        job[num_jobs] = (rt__cuda_job){
-            .nvrtc = &r->nvrtc, .source = variant[i]->source, .name = variant[i]->entry, .arch_option = option};
+        job[num_jobs] = (rt__cuda_job){.nvrtc = &r->nvrtc,
+                                       .source = variant[i]->source.text,
+                                       .name = variant[i]->source.entry,
+                                       .arch_option = option};
         todo[num_jobs++] = entry[i];
     }
     if (!status && num_jobs) status = rt__cuda_open_nvrtc(c, r);
@@ -5391,7 +5393,7 @@ static ind_status rt__cuda_load(ind_context *c, rt__runtime *r, ind__kernel_entr
 static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, const ind__variant *v) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
-    ind_status status = rt__cuda_load(c, r, e, v->entry);
+    ind_status status = rt__cuda_load(c, r, e, v->source.entry);
     if (!status || status == IND_OUT_OF_MEMORY || !e->from_pack) return status;
     ind__log(c, 1, "pack: the driver refuses kernel %s (%s); it is compiled again", e->name, ind_error(c));
     ind__free(c, e->cubin);
@@ -5401,15 +5403,15 @@ static ind_status rt__cuda_load_or_compile(ind_module *m, ind__kernel_entry *e, 
     if (status) return status;
     char option[64];
     rt__cuda_arch_option(&m->desc.plan->target, false, option);
-    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source, .name = v->entry, .arch_option = option};
+    rt__cuda_job job = {.nvrtc = &r->nvrtc, .source = v->source.text, .name = v->source.entry, .arch_option = option};
     rt__cuda_job_run(&job, 0, 0);
     status = rt__cuda_collect(c, &job, &e, 1);
-    return status ? status : rt__cuda_load(c, r, e, v->entry);
+    return status ? status : rt__cuda_load(c, r, e, v->source.entry);
 }
 
 static int64_t rt__most_shared(const ind__variant *v) {
     int64_t lo, most = 0;
-    if (ind__ok(v->shared_bytes)) ind_expr_bounds(v->shared_bytes, &lo, &most);
+    if (ind__ok(v->memory.shared)) ind_expr_bounds(v->memory.shared, &lo, &most);
     return most;
 }
 
@@ -5450,7 +5452,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
         if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
-            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->entry, a->buffer,
+            return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
                              x->num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
         if (a->kind == IND__ARG_ERROR) x->checked = true;
@@ -5465,7 +5467,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
 }
 
 static bool rt__stays_in_clusters(const ind__variant *v) {
-    return v->persistent && v->cluster > 1;
+    return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
 /* Counts the clusters of the variant that the device runs at once. */
@@ -5473,14 +5475,14 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
     rt__cuda_launch_attribute size = {.id = IND__CUDA_LAUNCH_CLUSTER_DIMENSION,
-                                      .value.cluster = {(unsigned)v->cluster, 1, 1}};
-    rt__cuda_launch_config launch = {.grid = {(unsigned)(v->cluster * m->desc.plan->target.num_sms), 1, 1},
+                                      .value.cluster = {(unsigned)ind__row_of(v)->cluster, 1, 1}};
+    rt__cuda_launch_config launch = {.grid = {(unsigned)(ind__row_of(v)->cluster * m->desc.plan->target.num_sms), 1, 1},
                                      .block = {(unsigned)v->threads, 1, 1},
                                      .shared = (unsigned)most_shared,
                                      .attribute = &size,
                                      .num_attributes = 1};
     ind_status status = IND_OK;
-    if (v->cluster > 8)
+    if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
     if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
@@ -5489,7 +5491,7 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 
 static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
-                     v->entry, v->cluster);
+                     v->source.entry, ind__row_of(v)->cluster);
 }
 
 /* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
@@ -5504,12 +5506,12 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->num_counters > x->num_counters) x->num_counters = v->num_counters;
-    if (v->partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->partial_bytes;
+    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
-    out->takes_next = v->takes_next;
+    out->takes_next = ind__takes_next(v);
     out->threads = (unsigned)v->threads;
     out->guard_slot = out->fitted_slot = out->items_slot = IND__RT_NONE;
     ind_status status = rt__cuda_prepare_args(m, v, out);
@@ -5517,10 +5519,11 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     if (!status && guarded) status = rt__exec_slot(x, v->guard, &out->guard_slot);
     for (int d = 0; d < 3 && !status; d++)
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
-    if (!status && ind__ok(v->fitted)) status = rt__exec_slot(x, v->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, v->items, &out->items_slot);
+    if (!status && ind__ok(ind__row_of(v)->fitted))
+        status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
+    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
-        status = rt__exec_slot(x, ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0), &out->shared_slot);
+        status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
     return status;
 }
@@ -5538,8 +5541,8 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = x->plan->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                             : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
+                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -5549,7 +5552,7 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
 /* Does the launch of the previous kernel probably run this one too? */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
-    return k[-1].variant[ind__plan_likely(k - 1)].takes_next;
+    return ind__takes_next(&k[-1].variant[ind__plan_likely(k - 1)]);
 }
 
 /* Is the variant built with the module? The others wait for a launch that needs them. */
@@ -5575,7 +5578,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
                 at++;
                 continue;
             }
-            while (n < *num && variant[n]->source != v->source) n++; /* equal launches share their text */
+            while (n < *num && variant[n]->source.text != v->source.text) n++; /* equal launches share their text */
             if (n < *num) {
                 of[at++] = n;
                 continue;
@@ -5605,7 +5608,7 @@ static int rt__local_bytes(const ind__kernel_entry *e) {
 static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const char *arch) {
     uint64_t key[2];
     if (!v->fallback) return 0;
-    rt__pack_key(v->source, v->source_bytes, arch, key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, key);
     int local = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     return local > 0 ? local : 0;
 }
@@ -5617,15 +5620,16 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source, way->source_bytes, arch, key);
+    rt__pack_key(way->source.text, way->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
+             less);
     if (less < local) {
         *v = *way;
-        v->replaced_local_bytes = local;
+        v->replaced.local_bytes = local;
     } else {
         v->fallback = way->fallback;
-        if (!alone && way->cluster < 2) alone = way;
+        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
     }
     v->alone = alone;
 }
@@ -5676,7 +5680,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         status = rt__cuda_prepare_variant(m, v, x);
         if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
         if (status || x->items_slot == IND__RT_NONE) continue;
-        v->resident = x->resident;
+        v->of.row.stage.resident = x->resident;
         v->grid[0] = ind__staged_grid(v);
     }
     return status;
@@ -5696,7 +5700,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     const rt__tuned *t = NULL;
     for (; v && !t; v = v->fallback) {
         uint64_t key[2];
-        rt__pack_key(v->source, v->source_bytes, arch, key);
+        rt__pack_key(v->source.text, v->source.bytes, arch, key);
         t = rt__find_tuned(r, key);
     }
     return t;
@@ -5740,19 +5744,19 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
-    if (v->cluster < 2) return IND_OK;
+    if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->fallback;
+    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->entry,
-             v->cluster, ind__strategy_text(way->strategy));
-    const int blocks = v->cluster;
+    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
+             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+    const int blocks = ind__row_of(v)->cluster;
     *v = *way;
     if (last) v->fallback = NULL; /* they have been tried */
-    v->replaced_cluster = blocks;
+    v->replaced.cluster = blocks;
     *left = true;
     return IND_OK;
 }
@@ -5870,7 +5874,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
-        if (!status && x->plan->cluster > 1)
+        if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
         if (status || !places || (best && local >= least)) continue;
         best = x;
@@ -5888,7 +5892,7 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
     return ind__fail(c, status,
                      "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
                      "ind_compile_desc.all_variants it is built with the module",
-                     v->entry, ind__strategy_text(v->strategy), reason);
+                     v->source.entry, ind__strategy_text(v->strategy), reason);
 }
 
 /* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
@@ -5910,7 +5914,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     ind__lists_lock(m->context);
     m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->source.entry,
              status ? "it cannot be built" : "built");
     if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);
@@ -6275,16 +6279,16 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
     bool built;
     ind_status status = rt__cuda_build_entry(m, v, entry, &built);
     if (built) (*entry)->only_tried = true;
-    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->entry);
+    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->source.entry);
 }
 
 /* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status =
-        v->cluster > 1 ? rt__cuda_fit_resident(m, &x, function) : rt__cuda_ask_shared(m, v, x.most_shared, function);
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
+                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
     if (!rt__stays_in_clusters(v)) return status;
-    v->resident = x.resident;
+    v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
 }
@@ -6309,11 +6313,12 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
-    l.grid[4] = ind__ok(v->fitted) ? (unsigned)rt__profile_value(n, v->fitted) : (unsigned)v->threads;
-    l.grid[3] = (unsigned)rt__profile_value(n, v->shared_bytes);
+    l.grid[4] =
+        ind__ok(ind__row_of(v)->fitted) ? (unsigned)rt__profile_value(n, ind__row_of(v)->fitted) : (unsigned)v->threads;
+    l.grid[3] = (unsigned)rt__profile_value(n, v->memory.shared);
     for (int d = 0; d < 3 && !status; d++) {
         const int64_t blocks = rt__profile_value(n, v->grid[d]);
-        status = rt__check_grid(m->context, v->entry, d, blocks);
+        status = rt__check_grid(m->context, v->source.entry, d, blocks);
         l.grid[d] = (unsigned)blocks;
     }
     return status ? status : rt__tune_time(t, &l, us);
@@ -6358,7 +6363,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
                    .us = (float)result->us,
                    .least_us = (float)result->least_us};
     ind__target_name(&m->desc.plan->target, arch);
-    rt__pack_key(v->source, v->source_bytes, arch, t.key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }
@@ -6485,10 +6490,10 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
         return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->taken = !taken && k->variant[at].takes_next;
+    r->taken = !taken && ind__takes_next(&k->variant[at]);
     if (taken) return IND_OK;
     const ind__variant *v = &k->variant[at];
-    const bool general = at > 0 && !(v->to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
+    const bool general = at > 0 && !(v->range.to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
     r->num_general += general;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (general) rt__add_failing(r, k->variant[0].guard);

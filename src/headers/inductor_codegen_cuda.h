@@ -77,7 +77,7 @@
    blocks, a variant limits them and names a fallback variant, which is compiled instead if the first one spills. The
    capacity of a device for a cluster is known then, too; the last fallback variant uses no cluster.
 
-   Contents: >>target >>plan >>source >>internal
+   Contents: >>target >>strategies >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
    >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
    >>devices >>thresholds >>verify >>print
@@ -91,6 +91,7 @@ extern "C" {
 #endif
 
 //@ cuda/target.h
+//@ cuda/strategies.h
 //@ cuda/plan.h
 //@ cuda/source.h
 //@ cuda/internal.h
@@ -111,8 +112,8 @@ extern "C" {
 
 #define IND__CG_INT32_MAX 2147483647
 
-#define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
-#define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
+#define IND__CG_SECTOR_BYTES 32  /* that memory and the L2 move at the least */
+#define IND__CG_LINE_BYTES   128 /* that the L1 looks up at once */
 
 //@ cg__prelude = cuda/prelude/types.cuh
 //@ cg__prelude = cuda/prelude/memory.cuh
@@ -128,6 +129,7 @@ extern "C" {
 //@ cg__prelude = cuda/prelude/sort.cuh
 //@ cuda/prelude/prelude.c
 //@ cuda/emit/op_templates.c
+//@ cuda/strategies.c
 //@ cuda/emit/writer.c
 //@ cuda/emit/index.c
 //@ cuda/emit/values.c

@@ -179,7 +179,7 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
     if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
     const int64_t items = n->slot[v->items_slot];
-    return (items < v->resident ? items : v->resident) * v->plan->cluster;
+    return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
 /* Is the grid empty? */

@@ -35,10 +35,10 @@ static ind_status rt__kernel_readiness(rt__readiness *r, const ind_kernel_plan *
         return IND_OK; /* an extern call, or run by another kernel's launch */
     }
     while (at + 1 < k->num_variants && ind__ok(k->variant[at].guard) && !rt__holds(r, k->variant[at].guard)) at++;
-    r->taken = !taken && k->variant[at].takes_next;
+    r->taken = !taken && ind__takes_next(&k->variant[at]);
     if (taken) return IND_OK;
     const ind__variant *v = &k->variant[at];
-    const bool general = at > 0 && !(v->to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
+    const bool general = at > 0 && !(v->range.to && v->assume & IND__ASSUME_DIVISIBLE); /* of a range it is as fast */
     r->num_general += general;
     r->num_late += at < s->num_variants && !rt__built(&s->variant[at]);
     if (general) rt__add_failing(r, k->variant[0].guard);

@@ -57,16 +57,16 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
     bool built;
     ind_status status = rt__cuda_build_entry(m, v, entry, &built);
     if (built) (*entry)->only_tried = true;
-    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->entry);
+    return status ? status : rt__cuda_load(m->context, m->executable->runtime, *entry, v->source.entry);
 }
 
 /* The function has the shared memory that the variant takes, which has as many clusters as the device runs at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status =
-        v->cluster > 1 ? rt__cuda_fit_resident(m, &x, function) : rt__cuda_ask_shared(m, v, x.most_shared, function);
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
+                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
     if (!rt__stays_in_clusters(v)) return status;
-    v->resident = x.resident;
+    v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
 }
@@ -91,11 +91,12 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
     if (status || rt__spills_more(m->executable->runtime, (*entry)->function, first->function)) return status;
     rt__tuned_launch l = *first;
     l.function = (*entry)->function;
-    l.grid[4] = ind__ok(v->fitted) ? (unsigned)rt__profile_value(n, v->fitted) : (unsigned)v->threads;
-    l.grid[3] = (unsigned)rt__profile_value(n, v->shared_bytes);
+    l.grid[4] =
+        ind__ok(ind__row_of(v)->fitted) ? (unsigned)rt__profile_value(n, ind__row_of(v)->fitted) : (unsigned)v->threads;
+    l.grid[3] = (unsigned)rt__profile_value(n, v->memory.shared);
     for (int d = 0; d < 3 && !status; d++) {
         const int64_t blocks = rt__profile_value(n, v->grid[d]);
-        status = rt__check_grid(m->context, v->entry, d, blocks);
+        status = rt__check_grid(m->context, v->source.entry, d, blocks);
         l.grid[d] = (unsigned)blocks;
     }
     return status ? status : rt__tune_time(t, &l, us);
@@ -140,7 +141,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
                    .us = (float)result->us,
                    .least_us = (float)result->least_us};
     ind__target_name(&m->desc.plan->target, arch);
-    rt__pack_key(v->source, v->source_bytes, arch, t.key);
+    rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
     return rt__keep_tuned(m->context, m->executable->runtime, &t);
 }

@@ -24,8 +24,7 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
-    const bool tensor =
-        first && (first->strategy == IND_STRATEGY_MATMUL_MMA || first->strategy == IND_STRATEGY_MATMUL_WGMMA);
+    const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
     *computing = ind_expr_add(
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));

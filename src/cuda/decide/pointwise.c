@@ -54,7 +54,7 @@ static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
         const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
-        v->tile_m = v->tile_n = size;
+        v->of.tile.m = v->of.tile.n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
         if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
         return true;
@@ -68,11 +68,11 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
     const bool vectors = cg__choose_tile_vector(d, x, y);
-    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
-    v->per_thread = v->tile_m * v->tile_n / v->threads;
+    if (!vectors) v->of.tile.m = v->of.tile.n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
+    v->per_thread = v->of.tile.m * v->of.tile.n / v->threads;
     cg__tile_blocks(&d->w, x, y, blocks);
     cg__set_axes(d, blocks);
-    v->shared_bytes = ind_int(d->w.context, 0);
+    v->memory.shared = ind_int(d->w.context, 0);
     cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
             vectors ? ", in vectors" : "");
 }

@@ -100,14 +100,14 @@ static bool cg__wish_blocks(cg__decider *d) {
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    if (!v->to || d->plan->part || v->segments) return;
+    if (!v->range.to || d->plan->part || v->of.row.segments) return;
     ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
                                      : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
-    v->fitted =
+    v->of.row.fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
-    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
     cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
@@ -124,8 +124,9 @@ static void cg__fit_walkers(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
     if (v->threads < 512) v->threads = 512;
-    v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
-    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    v->of.row.fitted =
+        ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
+    if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
 }
 
 /* Does something count the places along the row? */
@@ -152,8 +153,8 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    d->variant->segments = (int)pieces;
-    d->variant->segment_lanes = (int)each;
+    d->variant->of.row.segments = (int)pieces;
+    d->variant->of.row.segment_lanes = (int)each;
     return true;
 }
 
@@ -162,11 +163,11 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
    and 58 % of a copy, of bf16 36 and 47.) */
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
-    d->variant->segments = d->variant->segment_lanes = 0;
+    d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
     if (!vectors || d->variant->misaligned || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
         return lanes;
     const bool taken = cg__take_segments(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_segments(d, lanes, vectors);
-    return taken ? d->variant->segments * vectors : lanes;
+    return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -208,7 +209,7 @@ static void cg__wish_warp_blocks(cg__decider *d) {
         if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
-    if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
+    if (v->of.row.batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
         cg__warp_blocks_fit(&d->w, 4))
         return;
     d->more_ways = d->way == 0;
@@ -256,9 +257,9 @@ static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
         cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
         cg__fit_threads(d);
         if (cg__wish_blocks(d)) return true;
-        v->fitted = (ind_expr){0};
+        v->of.row.fitted = (ind_expr){0};
         break;
     }
-    v->segments = 0;
+    v->of.row.segments = 0;
     return false;
 }

@@ -17,7 +17,7 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && d->variant->cluster == 1;
+    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && cg__row(&d->w)->cluster == 1;
     *d->variant = before;
     return one;
 }
@@ -54,7 +54,7 @@ static bool cg__assumes_length(const cg__decider *d) {
     const ind_expr row = cg__r_numel(&d->w);
     return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
            !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) &&
-           (d->variant->to || ind_hint(row) > IND__WARP_ROW);
+           (d->variant->range.to || ind_hint(row) > IND__WARP_ROW);
 }
 
 /* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
@@ -64,10 +64,10 @@ static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (d->variant->to) longest = d->variant->to;
+    if (d->variant->range.to) longest = d->variant->range.to;
     if (longest > most) longest = most;
-    d->plan->row_from = d->variant->to
-                            ? d->variant->from
+    d->plan->row_from = d->variant->range.to
+                            ? d->variant->range.from
                             : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
@@ -157,8 +157,8 @@ static void cg__choose_row_looped(cg__decider *d) {
     if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
-    v->cluster = cg__looped_cluster(d);
-    if (v->cluster < 2) return;
-    v->fitted = (ind_expr){0};
-    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
+    v->of.row.cluster = cg__looped_cluster(d);
+    if (v->of.row.cluster < 2) return;
+    v->of.row.fitted = (ind_expr){0};
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->of.row.cluster);
 }

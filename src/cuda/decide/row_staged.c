@@ -22,14 +22,14 @@ static bool cg__can_stage(const ind__writer *w) {
 }
 
 static int64_t cg__staged_bytes(const ind__writer *w) {
-    return (int64_t)w->variant->stages * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
+    return (int64_t)cg__row(w)->stage.num * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
 /* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->cluster;
+    const int states = cg__warps_meet(w) ? cg__meeting_states(w) : v->threads / 32 + v->of.row.cluster;
     const int64_t bytes = (int64_t)2 * states * cg__state_bytes(w) + 16 * cg__num_joins(w);
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
@@ -37,7 +37,7 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 /* Elements of a row for each thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int64_t per_vector = cg__choose_segments(d, v->threads * v->cluster) * v->vector;
+    const int64_t per_vector = cg__choose_segments(d, v->threads * v->of.row.cluster) * v->vector;
     const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
@@ -55,8 +55,8 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     ind__variant *v = d->variant;
     v->threads = threads;
     v->blocks_per_sm = blocks;
-    v->stages = stages;
-    for (v->cluster = 1; v->cluster <= d->max_cluster; v->cluster *= 2) {
+    v->of.row.stage.num = stages;
+    for (v->of.row.cluster = 1; v->of.row.cluster <= d->max_cluster; v->of.row.cluster *= 2) {
         cg__share_row(d, longest);
         if (cg__has_room(&d->w)) return true;
     }
@@ -84,7 +84,8 @@ static int cg__staged_registers(const ind__writer *w) {
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
-    return cg__staged_registers(w) - (int)ceil(cg__words_held(&words, v->held, v->once) * v->per_thread);
+    return cg__staged_registers(w) -
+           (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
 }
 
 /* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
@@ -101,7 +102,7 @@ static bool cg__choose_held(cg__decider *d) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
     const int room = cg__staged_registers(&d->w);
-    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+    const bool crowded = v->misaligned && v->vector > 4 && v->blocks_per_sm == 1 && v->of.row.stage.num > 1 &&
                          cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
@@ -109,15 +110,15 @@ static bool cg__choose_held(cg__decider *d) {
         if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
                                     : held * v->per_thread > room && o < N - 1)
             continue;
-        if (!v->persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
+        if (!v->of.row.stage.persistent && (order[o].held == 2 || (order[o].once && v->misaligned))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
+        if (seen <= d->way) v->of.row.stage.held = order[o].held, v->of.row.stage.once = order[o].once;
         d->more_ways = seen++ > d->way;
     }
-    if (v->persistent && v->stages > 1) return true;
+    if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
     d->more_ways = seen > d->way; /* behind them is another strategy */
-    if (!d->more_ways && !v->persistent) d->way -= seen;
+    if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
     return d->more_ways;
 }
 
@@ -131,8 +132,8 @@ static bool cg__holds(const ind__writer *w, double words) {
 static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    while (!cg__holds(&d->w, words) && v->cluster < d->max_cluster) {
-        v->cluster *= 2;
+    while (!cg__holds(&d->w, words) && v->of.row.cluster < d->max_cluster) {
+        v->of.row.cluster *= 2;
         cg__share_row(d, longest);
     }
     if (!cg__holds(&d->w, words)) *v = before;
@@ -150,7 +151,8 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
         if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (d->variant->cluster < 2 || d->variant->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most) continue;
+        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most)
+            continue;
         most = blocks * cg__staged_bytes(&d->w);
         best = *d->variant;
     }
@@ -160,7 +162,7 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
 
 /* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
 static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
-    return cg__choose_cluster(d, longest, threads, blocks, 1) && d->variant->cluster == 1 &&
+    return cg__choose_cluster(d, longest, threads, blocks, 1) && cg__row(&d->w)->cluster == 1 &&
            cg__staged_bytes(&d->w) >= least;
 }
 
@@ -240,8 +242,9 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->cluster > 4) return false;
-    v->cluster = 4;
+    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > 4)
+        return false;
+    v->of.row.cluster = 4;
     cg__share_row(d, longest);
     return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
 }
@@ -263,7 +266,8 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
-            one.misaligned && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
+            one.misaligned &&
+            (several ? one.of.row.cluster == 2 || (one.of.row.cluster < 2 && one.vector > 4) : one.of.row.cluster > 2);
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
@@ -273,10 +277,11 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.misaligned && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
+    if (!one.misaligned && one.vector > 4 && one.of.row.cluster > 1 && several &&
+        cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
     *d->variant = one;
-    if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
+    if (one.of.row.cluster <= 8 || cg__copies_beside(&d->w)) return true;
     if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
         !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
         *d->variant = one;
@@ -304,9 +309,9 @@ static bool cg__start_at_lines(cg__decider *d) {
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (v->cluster < 2 || v->segments) return;
+    if (v->of.row.cluster < 2 || v->of.row.segments) return;
     const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
-    v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
+    v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
     if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
 }
@@ -316,8 +321,8 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     const ind__variant before = *v;
     if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
-    v->persistent = stays;
-    v->once = v->misaligned; /* for the question what could be held */
+    v->of.row.stage.persistent = stays;
+    v->of.row.stage.once = v->misaligned; /* for the question what could be held */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
@@ -326,18 +331,18 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
         *v = before;
         return false;
     }
-    v->resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->cluster : 0;
-    v->items = cg__p_numel(&d->w);
-    v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
+    v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
+    v->of.row.stage.items = cg__p_numel(&d->w);
+    v->memory.shared = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing", "values computed from the row", "the row"};
     char owner[32] = "a block";
-    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    if (v->of.row.cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->of.row.cluster);
     cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
             (long long)longest, owner,
             stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
-            held[v->held], v->once ? ", operands that all rows share" : "");
+            held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
     return true;
 }
 

@@ -14,7 +14,7 @@ typedef struct cg__row_work {
 /* Rows of another length than the hinted one are likely to be as many elements in all. */
 static int64_t cg__likely_rows(const ind__writer *w) {
     const int64_t rows = ind_hint(cg__p_numel(w)), likely = cg__likely_row(w);
-    return w->variant->to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
+    return w->variant->range.to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
 }
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
@@ -102,10 +102,10 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (!v->misaligned && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
-    if (!v->batch) return;
-    v->rows *= v->batch;
-    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
+    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->of.row.batch) return;
+    v->rows *= v->of.row.batch;
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
 }
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */

@@ -245,7 +245,8 @@ static void cg__choose_scan(cg__decider *d) {
         v->threads = v->rows = 128;
         cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
-        int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+        int64_t longest =
+            v->range.to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
         cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
         if (v->vector == 1 && cg__scans_only(&d->w)) cg__choose_scan_shift(d);
         if (cg__prefers_lookback(&d->w)) {

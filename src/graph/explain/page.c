@@ -35,7 +35,7 @@ static void graph__page_sources(ind__text *t, const ind_plan *plan) {
             ind__textf(t, "%s\n{", before);
             graph__page_users(t, plan, i, v);
             ind__textf(t, ", \"text\": ");
-            ind__text_json(t, plan->kernel[i].variant[v].source);
+            ind__text_json(t, plan->kernel[i].variant[v].source.text);
             ind__textf(t, "}");
             before = ",";
         }

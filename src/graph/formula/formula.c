@@ -19,7 +19,7 @@ static void ind__fill_variant(ind_context *c, ind_variant_info *out, const ind__
     out->strategy = ind__strategy_text(v->strategy);
     for (int d = 0; d < 3; d++) out->grid[d] = ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1);
     out->threads = v->threads;
-    out->shared_bytes = ind__ok(v->shared_bytes) ? v->shared_bytes : ind_int(c, 0);
+    out->shared_bytes = ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0);
     out->guard = (ind_formula){c, ind_expr_is_int(v->guard, NULL) ? 0 : v->guard.id}; /* the number 1: always */
     out->aligned = v->guard_aligned;
     out->vector = v->vector;

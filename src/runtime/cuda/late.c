@@ -28,7 +28,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
         status = rt__cuda_build_way(m, x, &function, &local);
-        if (!status && x->plan->cluster > 1)
+        if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
         if (status || !places || (best && local >= least)) continue;
         best = x;
@@ -46,7 +46,7 @@ static ind_status rt__cuda_late_failed(ind_context *c, const ind__variant *v, in
     return ind__fail(c, status,
                      "kernel %s: this launch is the first to need its variant \"%s\", which cannot be built: %s; with "
                      "ind_compile_desc.all_variants it is built with the module",
-                     v->entry, ind__strategy_text(v->strategy), reason);
+                     v->source.entry, ind__strategy_text(v->strategy), reason);
 }
 
 /* Builds a variant on demand; concurrent threads that need it wait. The caller's stream may be capturing. Loading a
@@ -68,7 +68,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     ind__lists_lock(m->context);
     m->desc.stats.late_ms += ind__now_ms() - start;
     ind__lists_unlock(m->context);
-    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->entry,
+    ind__log(m->context, 3, "cuda: kernel %s: a launch needs another variant (%s)", first->plan->source.entry,
              status ? "it cannot be built" : "built");
     if (status && status != IND_OUT_OF_MEMORY) status = rt__cuda_late_failed(m->context, first->plan, status);
     rt__mutex_unlock(&r->mutex);

@@ -15,7 +15,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         status = rt__cuda_prepare_variant(m, v, x);
         if (!status) status = rt__cuda_take_function(m, x, x, entry[of[j]]->function);
         if (status || x->items_slot == IND__RT_NONE) continue;
-        v->resident = x->resident;
+        v->of.row.stage.resident = x->resident;
         v->grid[0] = ind__staged_grid(v);
     }
     return status;
@@ -35,7 +35,7 @@ static const rt__tuned *rt__tuned_for(const rt__runtime *r, const ind__variant *
     const rt__tuned *t = NULL;
     for (; v && !t; v = v->fallback) {
         uint64_t key[2];
-        rt__pack_key(v->source, v->source_bytes, arch, key);
+        rt__pack_key(v->source.text, v->source.bytes, arch, key);
         t = rt__find_tuned(r, key);
     }
     return t;
@@ -79,19 +79,19 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
-    if (v->cluster < 2) return IND_OK;
+    if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && way->cluster > 1) way = way->fallback;
+    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->entry,
-             v->cluster, ind__strategy_text(way->strategy));
-    const int blocks = v->cluster;
+    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
+             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+    const int blocks = ind__row_of(v)->cluster;
     *v = *way;
     if (last) v->fallback = NULL; /* they have been tried */
-    v->replaced_cluster = blocks;
+    v->replaced.cluster = blocks;
     *left = true;
     return IND_OK;
 }

@@ -8,30 +8,30 @@ static void cg__mm_begin_stages(ind__writer *w, int ahead) {
 }
 
 static void cg__mm_end_stages(ind__writer *w) {
-    int last = w->variant->stages - 1;
+    int last = w->variant->of.tile.stages - 1;
     ind__textf(&w->code, "stage = stage == %d ? 0 : stage + 1;\ninto = into == %d ? 0 : into + 1;\n", last, last);
     cg__end(w);
 }
 
 /* Where the tile of `stage` lies: a computed one is made when it is needed, always in the same place. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
-    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->tile_k);
+    return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->of.tile.k);
 }
 
 static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *a = cg__mm_stage_of(w, &p->a, v->tile_m), *b = cg__mm_stage_of(w, &p->b, v->tile_n);
+    const char *a = cg__mm_stage_of(w, &p->a, v->of.tile.m), *b = cg__mm_stage_of(w, &p->b, v->of.tile.n);
     cg__unroll(w);
-    cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 1);
+    cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 1);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    cg__mm_begin_stages(w, v->stages - 1);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->stages - 2);
-    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n", v->stages - 1,
-               v->stages - 1);
+    cg__mm_begin_stages(w, v->of.tile.stages - 1);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\n__syncthreads();\n", v->of.tile.stages - 2);
+    ind__textf(&w->code, "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\n",
+               v->of.tile.stages - 1, v->of.tile.stages - 1);
     if (cg__mm_has_prologue(p)) ind__textf(&w->code, "make(step, stage);\n__syncthreads();\n");
     ind__textf(&w->code, "ind_mma_tile<%s, %d, %d, %d, %s, %s>(acc, tile_a%s, tile_b%s,\n",
-               p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
+               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
                p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code, "    warp_m, warp_n);\n");
     cg__mm_end_stages(w);
@@ -44,20 +44,20 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
    step before the last were: the multiplication of those has been waited for by all threads before the barrier. */
 static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    int a = v->tile_m * v->tile_k, b = v->tile_n * v->tile_k;
+    int a = v->of.tile.m * v->of.tile.k, b = v->of.tile.n * v->of.tile.k;
     cg__unroll(w);
-    cg__begin(w, "for (int step = 0; step < %d; step++)", v->stages - 2);
+    cg__begin(w, "for (int step = 0; step < %d; step++)", v->of.tile.stages - 2);
     ind__textf(&w->code, "if (step < steps) load(step, step);\nind_cp_async_commit();\n");
     cg__end(w);
-    cg__mm_begin_stages(w, v->stages - 2);
-    ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->stages - 3);
+    cg__mm_begin_stages(w, v->of.tile.stages - 2);
+    ind__textf(&w->code, "ind_cp_async_wait<%d>();\nind_wgmma_publish();\n__syncthreads();\n", v->of.tile.stages - 3);
     ind__textf(&w->code,
                "ind_wgmma_tile<%s, %d, %d, %d, %s, %s>(acc[0], tile_a + stage * %d, tile_b + stage * %d, first_row);\n",
-               p->a.memory == IND_BF16 ? "true" : "false", v->tile_m, v->tile_n, v->tile_k,
+               p->a.memory == IND_BF16 ? "true" : "false", v->of.tile.m, v->of.tile.n, v->of.tile.k,
                p->a.k_major ? "true" : "false", p->b.k_major ? "true" : "false", a, b);
     ind__textf(&w->code,
                "if (step + %d < steps) load(step + %d, into);\nind_cp_async_commit();\nind_wgmma_wait<1>(acc[0]);\n",
-               v->stages - 2, v->stages - 2);
+               v->of.tile.stages - 2, v->of.tile.stages - 2);
     cg__mm_end_stages(w);
     ind__textf(&w->code, "ind_wgmma_wait<0>(acc[0]);\nind_cp_async_wait<0>();\n__syncthreads();\n");
     cg__use(w, IND__CG_CP_ASYNC);
@@ -88,7 +88,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
 /* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
-    int n = w->variant->tile_n;
+    int n = w->variant->of.tile.n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles: "
                   "asynchronous, one warpgroup.\n");
@@ -125,10 +125,10 @@ static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg_
 static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     bool wgmma = v->strategy == IND_STRATEGY_MATMUL_WGMMA;
-    int warp_m = wgmma ? 16 : v->tile_m / v->warps_m, warp_n = v->tile_n / v->warps_n;
+    int warp_m = wgmma ? 16 : v->of.tile.m / v->of.tile.warps_m, warp_n = v->of.tile.n / v->of.tile.warps_n;
     ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
-    int in_a = (p->a.computed ? 1 : v->stages) * v->tile_m * v->tile_k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->stages) * v->tile_n * v->tile_k);
+    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
     ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
     cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
     cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
@@ -139,7 +139,7 @@ static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_end_lambda(w);
     cg__mm_write_make(w, p);
     ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
-               v->warps_n, warp_m, v->warps_n, warp_n);
+               v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
     ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
     if (wgmma) {
         ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
@@ -148,7 +148,7 @@ static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
         cg__mm_write_mma_loop(w, p);
     }
     ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", v->tile_n);
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", v->of.tile.n);
     cg__use(w, IND__CG_MMA_SUMS);
 }
 
@@ -188,7 +188,7 @@ static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name
 /* FMA: registers for what is on its way to the next tile of an operand. */
 static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int n = (name == 'a' ? v->tile_m : v->tile_n) * v->tile_k / v->threads;
+    int n = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k / v->threads;
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; o->computed && i <= o->value; i++)
         if (cg__mm_is_early_load(w, i))
@@ -198,7 +198,7 @@ static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char na
 /* FMA: from registers into the half of the shared memory that nobody reads now. */
 static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
-    int pitch = (name == 'a' ? v->tile_m : v->tile_n) + 4;
+    int pitch = (name == 'a' ? v->of.tile.m : v->of.tile.n) + 4;
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, true);
     if (o->computed) {
@@ -208,7 +208,7 @@ static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__
     }
     const char *value =
         o->computed ? cg__string(w, "(%s)value", cg__mm_sum_type(p)) : cg__string(w, "next_%c[i]", name);
-    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = %s;\n", name, v->tile_k * pitch, pitch, value);
+    ind__textf(&w->code, "tile_%c[half * %d + k * %d + x] = %s;\n", name, v->of.tile.k * pitch, pitch, value);
     cg__end(w);
 }
 
@@ -219,8 +219,8 @@ static void cg__mm_write_fma_loop(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const int half = (int)(step & 1);\nput(half%s);\n__syncthreads();\n",
                cg__mm_has_prologue(p) ? ", step" : "");
     ind__textf(&w->code, "if (step + 1 < steps) load(step + 1);\n");
-    ind__textf(&w->code, "ind_fma_tile<%d, %d, %d>(acc, tile_a + half * %d, tile_b + half * %d);\n", v->tile_m,
-               v->tile_n, v->tile_k, v->tile_k * (v->tile_m + 4), v->tile_k * (v->tile_n + 4));
+    ind__textf(&w->code, "ind_fma_tile<%d, %d, %d>(acc, tile_a + half * %d, tile_b + half * %d);\n", v->of.tile.m,
+               v->of.tile.n, v->of.tile.k, v->of.tile.k * (v->of.tile.m + 4), v->of.tile.k * (v->of.tile.n + 4));
     cg__end(w);
     ind__textf(&w->code, "__syncthreads();\n");
     cg__use(w, IND__CG_FMA_TILE);
@@ -230,10 +230,10 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     const char *type = cg__mm_sum_type(p);
     ind__textf(&w->code, "%s *const tile_a = reinterpret_cast<%s *>(ind_smem), *const tile_b = tile_a + %d;\n", type,
-               type, 2 * v->tile_k * (v->tile_m + 4));
+               type, 2 * v->of.tile.k * (v->of.tile.m + 4));
     ind__textf(&w->code, "%s ", type);
-    if (!p->a.computed) ind__textf(&w->code, "next_a[%d], ", v->tile_m * v->tile_k / v->threads);
-    if (!p->b.computed) ind__textf(&w->code, "next_b[%d], ", v->tile_n * v->tile_k / v->threads);
+    if (!p->a.computed) ind__textf(&w->code, "next_a[%d], ", v->of.tile.m * v->of.tile.k / v->threads);
+    if (!p->b.computed) ind__textf(&w->code, "next_b[%d], ", v->of.tile.n * v->of.tile.k / v->threads);
     ind__textf(&w->code, "acc[%d][%d] = {};\n", v->per_thread, v->per_thread);
     cg__mm_declare_next(w, &p->a, 'a');
     cg__mm_declare_next(w, &p->b, 'b');
@@ -246,11 +246,11 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     ind__textf(&w->code, "const auto put = [&](int half%s) {\n", step);
     w->code.indent++;
     w->scope++;
-    if (prologue) ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->tile_k);
+    if (prologue) ind__textf(&w->code, "const %s first_k = step * %d;\n", cg__int(w), v->of.tile.k);
     cg__mm_write_put(w, p, &p->a, 'a');
     cg__mm_write_put(w, p, &p->b, 'b');
     cg__mm_end_lambda(w);
     cg__mm_write_fma_loop(w, p);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
-    ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->tile_m, v->tile_n);
+    ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->of.tile.m, v->of.tile.n);
 }

@@ -55,7 +55,7 @@ static ind_expr cg__mm_tiles(ind_expr size, int tile) {
    compact patch, as that reads the fewest different rows and columns: then the tiles are walked in stripes of up to 8
    rows, column by column. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
-    ind_expr rows = cg__mm_tiles(p->size_m, v->tile_m), columns = cg__mm_tiles(p->size_n, v->tile_n);
+    ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     *stripe = 1;
     while (*stripe < 8 && ind_hint(columns) > 8 && 2 * *stripe <= ind_hint(rows)) *stripe *= 2;
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
@@ -70,16 +70,16 @@ static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__vari
                   : mma              ? IND_STRATEGY_MATMUL_MMA
                                      : IND_STRATEGY_MATMUL_SIMT;
     v->threads = cg__mm_threads(&c);
-    v->tile_m = c.tile_m;
-    v->tile_n = c.tile_n;
-    v->tile_k = c.tile_k;
-    v->stages = c.stages;
-    v->warps_m = mma ? c.warps_m : 0;
-    v->warps_n = mma ? c.warps_n : 0;
+    v->of.tile.m = c.tile_m;
+    v->of.tile.n = c.tile_n;
+    v->of.tile.k = c.tile_k;
+    v->of.tile.stages = c.stages;
+    v->of.tile.warps_m = mma ? c.warps_m : 0;
+    v->of.tile.warps_n = mma ? c.warps_n : 0;
     v->per_thread = mma ? 1 : c.warps_m;
     v->rows = 1;
     v->blocks_per_sm = cg__mm_occupancy(p, &c, d->w.target);
-    v->shared_bytes = ind_int(d->w.context, cg__mm_shared(p, &c));
+    v->memory.shared = ind_int(d->w.context, cg__mm_shared(p, &c));
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
