@@ -805,8 +805,8 @@ static void test_masked_store(const nvrtc *compiler) {
     if (load && store) b->inst[store].arg[1] = b->inst[load].arg[0];
     if (load && store && !ind__plan_create(c, s.schedule, NULL, &s.plan)) {
         const ind__variant *v = &s.plan->kernel[0].variant[0];
-        CHECK(v->vector == 8 && strstr(v->source, " = ind_load<8>(&in0[") && strstr(v->source, "ind_store(&out0[") &&
-                  !strstr(v->source, "ind_bf16_to_f32(in0["),
+        CHECK(v->vector == 8 && strstr(v->source.text, " = ind_load<8>(&in0[") && strstr(v->source.text, "ind_store(&out0[") &&
+                  !strstr(v->source.text, "ind_bf16_to_f32(in0["),
               "%s", v->source);
         if (compiler->library) check_compiles(compiler, t.name, v, "sm_90a");
     }
