@@ -46,12 +46,12 @@ extern "C" {
 #define IND_API extern
 #endif
 
-#define IND_MAX_RANK 8 /* dimensions of a tensor; more is IND_LIMIT with the op's name */
+#define IND_MAX_RANK 8 /* dimensions of a tensor; more give IND_LIMIT with the op's name */
 
 /* ============================================================================================= src/ir/base/status.h */
 /* ------------------------------------------------------------------------------------------------ >>status */
 
-/* Every function that can fail returns one of these; ind_error() has the sentence that goes with it. */
+/* Every function that can fail returns one of these; ind_error() gives the sentence that describes the failure. */
 #define IND_STATUSES(X)                                                                                                \
     X(OK, "ok")                                                                                                        \
     X(INVALID_ARGUMENT, "invalid argument")                                                                            \
@@ -83,23 +83,23 @@ IND_API const char *ind_status_text(ind_status status);
 /* ============================================================================================ src/ir/base/context.h */
 /* ----------------------------------------------------------------------------------------------- >>context */
 
-/* Host memory. Both functions or neither; alloc returns 16-byte aligned memory or NULL. Both are called by every thread
-   that calls the library, at the same time where several do. Default: malloc and free. */
+/* Host memory. Set both functions or neither. alloc returns 16-byte aligned memory or NULL. Every thread that calls the
+   library calls them, several possibly at the same time. Default: calloc and free. */
 typedef struct ind_allocator {
     void *(*alloc)(size_t bytes, void *user);
     void (*free)(void *memory, void *user);
     void *user;
 } ind_allocator;
 
-/* Log lines, without newline, in the thread that makes them. Nothing is ever printed by the library itself. level:
-   1 warning, 2 info, 3 debug. */
+/* Receives log lines, without newline, in the thread that logs them. The library itself prints nothing. level: 1
+   warning, 2 info, 3 debug. */
 typedef struct ind_logger {
     void (*log)(int level, const char *text, void *user);
     void *user;
 } ind_logger;
 
 #define IND_DEVICES(X)                                                                                                 \
-    X(AUTO, "auto") /* the GPU where there is one, else the host */                                                    \
+    X(AUTO, "auto") /* the GPU if there is one, else the host */                                                       \
     X(HOST, "host")                                                                                                    \
     X(CUDA, "cuda")
 
@@ -109,14 +109,15 @@ typedef enum ind_device {
 #undef X
 } ind_device;
 
-/* The environment is read once, in ind_context_create; each variable fills the field beside it where that is zero. */
+/* The environment is read once, in ind_context_create. Each variable sets the field that it is listed at, if that field
+   is zero. */
 typedef struct ind_context_desc {
     ind_allocator allocator;
     ind_logger log;
     ind_device device; /* IND_DEVICE: host, cuda or auto */
     struct {
-        void *context;            /* a CUcontext to use instead of the device's primary one; stays the caller's */
-        int ordinal;              /* which device, 0-based; ignored when context is given */
+        void *context;            /* a CUcontext to use instead of the device's primary one; owned by the caller */
+        int ordinal;              /* device number, 0-based; ignored if context is given */
         const char *library_path; /* IND_CUDA_LIBRARY: the driver library */
         const char *nvrtc_path;   /* IND_NVRTC_LIBRARY: the NVRTC library */
     } cuda;
@@ -126,9 +127,8 @@ typedef struct ind_context_desc {
     int log_level;   /* IND_LOG: 0 nothing .. 3 debug */
     int verify;      /* IND_VERIFY: 1 runs the verifier after every stage; -1 never; 0 default (only in debug builds) */
     int num_threads; /* IND_THREADS: workers for compiling and for the host device; 0: one per core, at most 8 */
-    /* Functions declared in texts may hold preprocessor directives, pragmas and assembly. Only for texts that are
-       trusted like code of the program: an #include reads files of the machine that compiles. No environment variable.
-     */
+    /* Allows preprocessor directives, pragmas and assembly in functions declared in texts. Only for texts that are
+       trusted like program code: an #include reads files of the machine that compiles. No environment variable. */
     bool trust_texts;
 } ind_context_desc;
 
@@ -138,11 +138,11 @@ typedef struct ind_context ind_context;
    Errors: IND_INVALID_ARGUMENT (context NULL, half an allocator), IND_OUT_OF_MEMORY. No device is touched yet. */
 IND_API ind_status ind_context_create(const ind_context_desc *desc, ind_context **context);
 
-/* Destroys the context and all that came from it: graphs, modules, instances, expressions. NULL is allowed. */
+/* Destroys the context and all objects made from it: graphs, modules, instances, expressions. NULL is allowed. */
 IND_API void ind_context_destroy(ind_context *context);
 
 /* The sentence that describes the calling thread's last failure in this context ("" if none), valid until the thread's
-   next call that fails. A thread may start with the last failure of one that has ended. */
+   next call that fails. A new thread may start with the last failure of a thread that has ended. */
 IND_API const char *ind_error(const ind_context *context);
 IND_API ind_status ind_error_status(const ind_context *context);
 
@@ -165,11 +165,11 @@ IND_API const ind_context_desc *ind_context_query_desc(const ind_context *contex
     X(BF16, "bf16", 2, 'f', "unsigned short")                                                                          \
     X(F32, "f32", 4, 'f', "float")                                                                                     \
     X(F64, "f64", 8, 'f', "double")                                                                                    \
-    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* 448 at most, no infinity; stored and cast only */              \
-    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char")     /* likewise; has infinity (Micikevicius et al. 2022) */
+    X(F8E4M3FN, "f8e4m3fn", 1, 'f', "unsigned char") /* at most 448, no infinity; storage and casts only */            \
+    X(F8E5M2, "f8e5m2", 1, 'f', "unsigned char") /* storage and casts only; has infinity (Micikevicius et al. 2022) */
 
 typedef enum ind_dtype {
-    IND_DTYPE_NONE, /* zero in a desc: "as the input" */
+    IND_DTYPE_NONE, /* zero in a desc: the type of the input */
 #define X(name, text, bytes, cls, ctype) IND_##name,
     IND_DTYPES(X)
 #undef X
@@ -180,12 +180,12 @@ IND_API const char *ind_dtype_name(ind_dtype dtype);
 IND_API int ind_dtype_bytes(ind_dtype dtype);
 IND_API bool ind_dtype_is_float(ind_dtype dtype);
 IND_API bool ind_dtype_is_integer(ind_dtype dtype); /* u8 to i64; bool is neither */
-/* The type a value of this storage type is computed in: f32 for f16, bf16 and the 8-bit floats, else the type itself.
- */
+/* The type in which values of this storage type are computed: f32 for f16, bf16 and the 8-bit floats, else the type
+   itself. */
 IND_API ind_dtype ind_dtype_compute(ind_dtype dtype);
 /* PyTorch's promotion of two tensor types (torch.promote_types); NONE for an 8-bit float and another type. */
 IND_API ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b);
-/* From its text name; IND_DTYPE_NONE if there is none such, or name is NULL. */
+/* The type with this text name; IND_DTYPE_NONE if there is none, or name is NULL. */
 IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 
 /* =============================================================================================== src/ir/expr/expr.h */
@@ -755,10 +755,10 @@ typedef struct ind_realise_policy {
 
 /* ========================================================================================== src/ir/base/compilers.h */
 /* -------------------------------------------------------------------------------------------- >>internal */
-/* From here on: shared between the five headers, not for users; may change in any version. */
+/* From here on: shared between the five headers. Not for users; may change in any version. */
 
-/* ---- compilers: GNU extensions are used where IND__GNU is 1, else ISO C. IND__PORTABLE, defined before the headers,
-   forces ISO C; the tests use it. ---- */
+/* ---- compilers: GNU extensions if IND__GNU is 1, else ISO C. Defining IND__PORTABLE before the headers forces ISO C;
+   the tests do so. ---- */
 
 #if defined(__GNUC__) && !defined(IND__PORTABLE)
 #define IND__GNU 1
@@ -767,14 +767,14 @@ typedef struct ind_realise_policy {
 #endif
 
 #if IND__GNU && defined(__MINGW32__) && !defined(__clang__)
-#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99's, not those of the system's C library */
+#define IND__PRINTF(f, a) __attribute__((format(gnu_printf, f, a))) /* C99 formats, not the system C library's */
 #elif IND__GNU
 #define IND__PRINTF(f, a) __attribute__((format(printf, f, a)))
 #else
 #define IND__PRINTF(f, a)
 #endif
 
-/* The value of 64 bits as two's complement; a plain conversion is implementation-defined where u > INT64_MAX. */
+/* u as two's complement. A plain conversion is implementation-defined for u > INT64_MAX. */
 static inline int64_t ind__as_signed(uint64_t u) {
     return u <= INT64_MAX ? (int64_t)u : -(int64_t)(UINT64_MAX - u) - 1;
 }
@@ -842,41 +842,41 @@ void *ind__arena_copy(ind__arena *a, const void *data, size_t bytes);
 char *ind__arena_string(ind__arena *a, const char *text, size_t length);
 void ind__arena_free(ind__arena *a);
 
-/* Growing array: `T *items; uint32_t num, capacity;` kept by the owner. IND__PUSH evaluates to a pointer to the new
-   zeroed element or NULL. Growing may move the array: no pointer into it survives a push. */
+/* Growing array. The owner has `T *items; uint32_t num, capacity;`. IND__PUSH evaluates to a pointer to the new zeroed
+   element or NULL. Growing may move the array: a push invalidates all pointers into it. */
 void *ind__grow(ind_context *c, void **items, uint32_t *num, uint32_t *capacity, size_t item_bytes, uint32_t more);
 #define IND__PUSH(c, T, items, num, capacity)                                                                          \
     ((T *)ind__grow((c), (void **)&(items), &(num), &(capacity), sizeof(T), 1))
 
-/* Records the failure (printf format; see ind__textf for what it may contain) and returns status. */
+/* Records the failure and returns status. printf format, with the limits of ind__textf. */
 ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
-ind_status ind__failed(ind_context *c); /* the recorded status, IND_VERIFY if a failure came without one */
+ind_status ind__failed(ind_context *c); /* the recorded status; IND_VERIFY if none was recorded */
 void ind__log(ind_context *c, int level, const char *format, ...) IND__PRINTF(3, 4);
-bool ind__verifying(ind_context *c); /* is the verifier on? */
+bool ind__verifying(ind_context *c); /* true if the verifier is on */
 
-/* What a thread has met in a context: its last failure, and counts by which a caller learns what happened in a callee.
-   Each thread has its own, so that a failure in one thread is never seen by a call in another. */
+/* Error state of a thread in a context: its last failure, and counters by which a caller sees what happened in a
+   callee. Each thread has its own, so no thread sees a failure of another. */
 typedef struct ind__state {
-    uint32_t quiet;     /* while not 0, arithmetic that fails is no failure of the caller's: nothing is recorded */
+    uint32_t quiet;     /* > 0: failures of arithmetic are not recorded, as the caller handles them */
     uint32_t failures;  /* recorded so far */
-    uint32_t refusals;  /* of them, allocations that were refused */
-    uint32_t overflows; /* results beyond 64 bits, quiet or not: forms may then depend on how they were built */
+    uint32_t refusals;  /* allocations refused, among these failures */
+    uint32_t overflows; /* results beyond 64 bits, also while quiet: forms may then depend on how they were built */
     ind_status status;  /* of the last failure */
     char text[4096];
 } ind__state;
 ind__state *ind__state_of(const ind_context *c); /* the calling thread's; never NULL */
 uint32_t ind__refusals(const ind_context *c);    /* ind__state_of(c)->refusals */
-/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`: a proof that ran out
-   of memory says "not proven", which must not decide what a stage makes. */
+/* IND_OUT_OF_MEMORY if an allocation was refused to this thread since ind__refusals was `before`. A proof that runs out
+   of memory returns "not proven", and the result of a stage must not depend on that. */
 ind_status ind__refused_since(const ind_context *c, uint32_t before);
 
-/* Exclusive use of a context's expressions, facts and caches. A thread may lock a context that it has locked. */
+/* Exclusive use of a context's expressions, facts and caches. Recursive: a thread may lock it again. */
 void ind__lock(ind_context *c);
 void ind__unlock(ind_context *c);
 
-/* A context with expressions of its own and the allocator, logger, device, functions and errors of `root`. Every
-   module has one, in which it is compiled and queried. So compiles and queries of different modules share no table of
-   expressions, and destroying a module frees its expressions. NULL on failure; freed with ind__context_leave. */
+/* A context with its own expressions. It shares the allocator, logger, device, functions and errors of `root`. Every
+   module is compiled and queried in one, so different modules share no expression table, and destroying a module frees
+   its expressions. NULL on failure; freed with ind__context_leave. */
 ind_context *ind__context_fork(ind_context *root);
 void ind__context_leave(ind_context *c); /* NULL allowed */
 
@@ -892,13 +892,13 @@ void ind__disown(ind_context *c, ind__owned *o);
 
 typedef struct ind__text {
     ind_context *context;
-    char *data; /* always terminated once something was written; NULL before */
+    char *data; /* NULL before the first write, then always NUL-terminated */
     size_t size, capacity;
-    int indent; /* levels of 4 spaces put before each non-empty line by ind__textf */
+    int indent; /* levels of 4 spaces that ind__textf puts before each non-empty line */
     bool failed;
     bool mid_line;
 } ind__text;
-/* printf without floating point (locale); numbers through ind__text_double. */
+/* printf without floating point (its text depends on the locale); numbers through ind__text_double. */
 void ind__textf(ind__text *t, const char *format, ...) IND__PRINTF(2, 3);
 void ind__text_raw(ind__text *t, const char *s, size_t n);
 void ind__text_double(ind__text *t, double v);    /* shortest form that reads back exactly; inf, -inf, nan */
@@ -1559,26 +1559,26 @@ uint8_t ind__f32_to_f8e4m3fn(float f);
 uint8_t ind__f32_to_f8e5m2(float f);
 
 /* =========================================================================================== src/ir/base/internal.h */
-/* ---- the context itself ---- */
+/* ---- the context ---- */
 
 struct ind__interner;
 struct ind_context {
     ind_context_desc desc;
-    ind_context *root; /* the user's context; itself, unless it belongs to a module (ind__context_fork) */
+    ind_context *root; /* the user's context: itself, unless this is a module's context (ind__context_fork) */
     struct ir__lock *lock;
     struct ind__interner *interner;
     ind__owned *owned; /* newest first; guarded by the root's `lists` */
-    /* Of the root alone. */
-    struct ir__states *states; /* by thread */
-    struct ir__lock *lists;    /* guards what is below and every list of owned objects; held for a few steps only */
+    /* Used in the root only. */
+    struct ir__states *states; /* one per thread */
+    struct ir__lock *lists;    /* guards the fields below and every list of owned objects; held for a few steps only */
     ind__arena names;
     const struct ind__function *functions; /* newest first */
     const struct ind__extern *externs;     /* newest first */
-    const void *schemas;                   /* of inductor.h: operands and attributes of every op, in `names` */
-    void *runtime;                         /* of inductor_runtime.h: devices, compiled kernels */
+    const void *schemas; /* of inductor.h: operands and attributes of every op; allocated in `names` */
+    void *runtime;       /* of inductor_runtime.h: devices, compiled kernels */
     void (*runtime_destroy)(ind_context *);
 };
-/* Exclusive use of the root's lists and `names`, for a few steps: nothing that waits is called in between. */
+/* Exclusive use of the root's lists and `names`, for a few steps. The holder must not call anything that waits. */
 void ind__lists_lock(ind_context *c);
 void ind__lists_unlock(ind_context *c);
 
@@ -1665,10 +1665,10 @@ static void ir__mutex_unlock(ir__mutex *m) {
 #define IND__THREAD_LOCAL _Thread_local
 #endif
 
-/* Its address tells threads apart. A thread that starts later may have that of one that has ended. */
+/* Its address identifies the thread. A new thread may get the address of one that has ended. */
 static IND__THREAD_LOCAL char ir__thread_mark;
 
-/* A mutex that its owner may lock again. Only the owner can find its own mark in `owner`: a relaxed read is enough. */
+/* A recursive mutex. Only the owner can find its own mark in `owner`, so a relaxed read is enough. */
 typedef struct ir__lock {
     ir__mutex mutex;
     _Atomic(const char *) owner;
@@ -1719,15 +1719,15 @@ void ind__lists_unlock(ind_context *c) {
     ir__lock_give(c->root->lists);
 }
 
-/* States of threads, in blocks that are added and stay until the context is destroyed. A thread takes a free one with
-   its first failure. Where no block can be added, threads share `spare`: one may then see another's failure. */
+/* Error states of threads, in blocks that are freed with the context. A thread claims a free state at its first
+   failure. If no block can be added, threads share `spare`, and one may then see another's failure. */
 #define IND__STATES 4
 
 typedef struct ir__states {
     _Atomic(struct ir__states *) next;
     _Atomic(const char *) owner[IND__STATES];
     ind__state state[IND__STATES];
-    ind__state spare; /* of the first block */
+    ind__state spare; /* used in the first block only */
 } ir__states;
 
 static ir__states *ir__states_create(const ind_context *c) {
@@ -1754,7 +1754,7 @@ static ind__state *ir__states_find(ir__states *s, const char *thread) {
     return NULL;
 }
 
-/* Takes a free state; adds a block where there is none. */
+/* Claims a free state; adds a block if there is none. */
 static ind__state *ir__states_claim(const ind_context *c, const char *thread) {
     ir__states *s = c->states, *next;
     for (;; s = next) {
@@ -1794,7 +1794,7 @@ const char *ind_status_text(ind_status status) {
     return (size_t)status < sizeof text / sizeof *text ? text[status] : "unknown status";
 }
 
-/* Zeroed, as memory that is fresh from the system is without being touched. */
+/* Returns zeroed memory. calloc need not touch pages that come fresh from the system. */
 static void *ir__default_alloc(size_t bytes, void *user) {
     (void)user;
     return calloc(1, bytes);
@@ -1878,7 +1878,7 @@ void *ind__arena_alloc(ind__arena *a, size_t bytes) {
     }
     void *p = (char *)a->head + IND__ARENA_HEADER + a->used;
     a->used += bytes;
-    return p; /* fresh blocks are zeroed and nothing is handed out twice */
+    return p; /* fresh blocks are zeroed, and no byte is handed out twice */
 }
 
 void *ind__arena_copy(ind__arena *a, const void *data, size_t bytes) {
@@ -1906,7 +1906,7 @@ ind_status ind__fail(ind_context *c, ind_status status, const char *format, ...)
     ind__state *s = ind__state_of(c);
     s->overflows += status == IND_OVERFLOW;
     if (s->quiet && (status == IND_OVERFLOW || status == IND_INVALID_ARGUMENT || status == IND_LIMIT)) return status;
-    char text[sizeof s->text]; /* apart: the old text may be an argument of the new one */
+    char text[sizeof s->text]; /* a copy: the old text may be an argument of the new one */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -1975,7 +1975,7 @@ static void ir__env_int(int *field, const char *name) {
     if (v && *v) *field = (int)strtol(v, NULL, 10);
 }
 
-/* The one place that reads the environment. */
+/* The only function that reads the environment. */
 static void ir__context_defaults(ind_context_desc *d) {
     if (!d->allocator.alloc) {
         d->allocator.alloc = ir__default_alloc;
@@ -2001,7 +2001,7 @@ static bool ir__keep_string(ind_context *c, const char **s) {
 static bool ir__interner_create(ind_context *c);
 static void ir__interner_destroy(ind_context *c);
 
-/* What every context has of its own, also a module's. */
+/* Creates the members that every context has, including a module's. */
 static bool ir__context_begin(ind_context *c) {
     c->lock = ir__lock_create(c);
     return c->lock && ir__interner_create(c);
@@ -2118,8 +2118,8 @@ ind_dtype ind_dtype_compute(ind_dtype d) {
     return ind_dtype_is_float(d) && ind_dtype_bytes(d) < 4 ? IND_F32 : d;
 }
 
-/* torch.promote_types: a float beats an integer, an integer beats bool; two of one kind: the wider; u8 with a signed
-   type of its size or narrower gives i16; f16 with bf16 gives f32. */
+/* torch.promote_types: a float beats an integer, an integer beats bool. Of two types of one class the wider wins. u8
+   with i8 gives i16; f16 with bf16 gives f32. */
 ind_dtype ind_dtype_promote(ind_dtype a, ind_dtype b) {
     if (a == b || !b) return a;
     if (!a || a == IND_BOOL) return b;
@@ -2164,7 +2164,7 @@ void ind__text_raw(ind__text *t, const char *s, size_t n) {
     t->data[t->size] = 0;
 }
 
-/* Appends formatted text line by line, so that each line that begins here is indented. */
+/* Appends formatted text line by line, and indents each line that starts here. */
 static void ir__text_lines(ind__text *t, const char *s, size_t n) {
     while (n && !t->failed) {
         const char *end = (const char *)memchr(s, '\n', n);
@@ -2205,7 +2205,7 @@ void ind__textf(ind__text *t, const char *format, ...) {
     ind__free(t->context, large);
 }
 
-/* The decimal point of the C library follows the locale; ours is always '.'. */
+/* The decimal point of the C library depends on the locale; the printed one is always '.'. */
 static char ir__locale_point(void) {
     const struct lconv *l = localeconv();
     return l && l->decimal_point && l->decimal_point[0] ? l->decimal_point[0] : '.';
@@ -2263,7 +2263,7 @@ ind_status ind__text_status(const ind__text *t) {
     return t->failed ? ind__failed(t->context) : IND_OK;
 }
 
-/* 64-bit FNV-1a over words with a final mix (splitmix64): good enough for tables and content keys of our own. */
+/* 64-bit FNV-1a over words with a final mix (splitmix64): good enough for internal tables and content keys. */
 uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
     const unsigned char *p = (const unsigned char *)data;
     uint64_t h = 1469598103934665603ull ^ seed;
