@@ -191,14 +191,14 @@ IND_API ind_dtype ind_dtype_parse(const char *name, size_t length);
 /* =============================================================================================== src/ir/expr/expr.h */
 /* -------------------------------------------------------------------------------------------------- >>expr */
 
-/* An integer expression: immutable, interned, so equal expressions of one context have equal ids. id 0 is "invalid":
-   every function here accepts it and returns it, and the context has the reason; so a long computation is checked once.
-   A module has a context of its own, made by ind_compile; operands of it and of the user's context give a result in the
-   user's context. Existing expressions are read by any thread at any time; making new ones is for one thread at a time.
-   `//` and `%` are Python's: they round down for every sign.
+/* An integer expression: immutable and interned, so equal expressions of one context have equal ids. id 0 is "invalid":
+   every function here accepts it and returns it, and the context has the reason. So one check at the end of a long
+   computation is enough. A module has its own context, created by ind_compile. An operation on its expressions and the
+   user's gives a result in the user's context. Any thread may read existing expressions at any time; only one thread at
+   a time may create new ones. `//` and `%` are Python's: they round down for every sign.
    Errors of every constructor: IND_OVERFLOW (an integer in it exceeds 64 bits), IND_LIMIT (nested more than 160 levels
-   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (of two
-   contexts). */
+   deep, more than 65,536 terms, a product of more than 60 factors), IND_OUT_OF_MEMORY, IND_INVALID_ARGUMENT (operands
+   of unrelated contexts). */
 typedef struct ind_expr {
     ind_context *context;
     uint32_t id;
@@ -236,7 +236,7 @@ typedef enum ind_expr_kind {
 #define IND_SYMBOL_KINDS(X)                                                                                            \
     X(SIZE, "size")         /* declared: range, multiple-of, hint */                                                   \
     X(UNBACKED, "unbacked") /* known only at run time, from data */                                                    \
-    X(INDEX, "index")       /* loop index, in [0, extent) */                                                           \
+    X(INDEX, "index")       /* loop index in [0, extent) */                                                            \
     X(INDIRECT, "indirect") /* loop index read from memory, in [0, extent) after its check */
 
 typedef enum ind_symbol_kind {
@@ -245,14 +245,14 @@ typedef enum ind_symbol_kind {
 #undef X
 } ind_symbol_kind;
 
-/* All fields make the identity of a symbol: the same name with another range is another symbol. */
+/* All fields together identify a symbol: the same name with another range is another symbol. */
 typedef struct ind_symbol {
     ind_symbol_kind kind;
-    int slot;            /* INDEX: which loop; INDIRECT: which value of the body; SIZE: position in its graph */
-    const char *name;    /* printed; interned copy */
-    int64_t lo, hi;      /* inclusive range; filled from extent for loop indices */
+    int slot; /* INDEX: number of the loop; INDIRECT: number of the value in the body; SIZE: position in its graph */
+    const char *name;    /* as printed; interned copy */
+    int64_t lo, hi;      /* inclusive range; derived from the extent for loop indices */
     int64_t multiple_of; /* >= 1 */
-    int64_t hint;        /* a likely value: for heuristics only */
+    int64_t hint;        /* a likely value, for heuristics only */
     ind_expr extent;     /* loop indices: one past the largest value; else invalid */
 } ind_symbol;
 
@@ -264,15 +264,15 @@ IND_API ind_expr ind_expr_add(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_sub(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mul(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_neg(ind_expr a);
-/* Division by what may be zero is IND_INVALID_ARGUMENT: b's bounds, its form (a product of such) or the facts in force
-   have to exclude it. */
+/* Division by a value that may be zero is IND_INVALID_ARGUMENT: b must be proven nonzero by its bounds, its form (a
+   product of nonzero factors) or the facts in force. */
 IND_API ind_expr ind_expr_floordiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_mod(ind_expr a, ind_expr b); /* as floordiv; the result has b's sign */
 IND_API ind_expr ind_expr_ceildiv(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_modular(ind_expr x, ind_expr d, ind_expr m); /* (x // d) % m */
 IND_API ind_expr ind_expr_min(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_max(ind_expr a, ind_expr b);
-IND_API ind_expr ind_expr_eq(ind_expr a, ind_expr b); /* conditions are expressions with value 0 or 1 */
+IND_API ind_expr ind_expr_eq(ind_expr a, ind_expr b); /* conditions are expressions with the value 0 or 1 */
 IND_API ind_expr ind_expr_ne(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_lt(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_le(ind_expr a, ind_expr b);
@@ -281,32 +281,31 @@ IND_API ind_expr ind_expr_or(ind_expr a, ind_expr b);
 IND_API ind_expr ind_expr_not(ind_expr a);
 IND_API ind_expr ind_expr_where(ind_expr condition, ind_expr a, ind_expr b);
 
-/* Many at once: linear in n, where n calls above would copy n times. n == 0: 0 for the sum, 1 for the product; Min and
-   Max need n >= 1. */
+/* Operations on n operands in linear time; n calls of the functions above would copy n times. n == 0 gives 0 for the
+   sum, 1 for the product; Min and Max need n >= 1. */
 IND_API ind_expr ind_expr_sum(ind_context *context, const ind_expr *v, int n);
 IND_API ind_expr ind_expr_product(ind_context *context, const ind_expr *v, int n);
 IND_API ind_expr ind_expr_min_of(ind_context *context, const ind_expr *v, int n);
 IND_API ind_expr ind_expr_max_of(ind_context *context, const ind_expr *v, int n);
 
-/* Structure. Args are valid for argument numbers below the count. */
+/* Structure. An argument number must be below the count. */
 IND_API ind_expr_kind ind_expr_query_kind(ind_expr e);
 IND_API int ind_expr_num_args(ind_expr e);
 IND_API ind_expr ind_expr_arg(ind_expr e, int i);
 IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a symbol */
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
-IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* equal, and valid; those of modules compare with others */
+IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal; of a module and its user, too */
 
-/* Value with every symbol given by `value(symbol, user, &out)`, which returns false if it has none.
-   Errors: IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
+/* Evaluates e. `value(symbol, user, &out)` gives the value of each symbol and returns false if it has none. Errors:
+   IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
 typedef bool (*ind_symbol_value_fn)(const ind_symbol *symbol, void *user, int64_t *out);
 IND_API ind_status ind_expr_eval(ind_expr e, ind_symbol_value_fn value, void *user, int64_t *out);
 
-/* Three families of questions, never mixed: *known* asks what is proven and changes nothing; *guard* settles a
-   condition and, where it is not proven, writes down that it was needed; *hint* is a likely value, for heuristics
-   alone.
+/* Three families of queries. *known* returns proven facts and changes nothing. *guard* decides a condition and, if it
+   is not proven, records that it was needed. *hint* is a likely value, for heuristics only.
 
-   Known, from the symbols' own ranges (and the fact set that is in force). false means "not proven". ind_expr_bounds
-   takes the symbols' own ranges alone and only reads; ind_bounds heeds facts. INT64_MIN and INT64_MAX: unbounded. */
+   Known: proven from the symbols' own ranges and the fact set in force. false means "not proven". ind_expr_bounds uses
+   the symbols' own ranges alone and only reads; ind_bounds also uses facts. INT64_MIN and INT64_MAX: unbounded. */
 IND_API void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 IND_API bool ind_known_true(ind_expr condition);
 IND_API bool ind_known_eq(ind_expr a, ind_expr b);
@@ -315,56 +314,56 @@ IND_API bool ind_known_lt(ind_expr a, ind_expr b);
 IND_API bool ind_known_multiple(ind_expr e, int64_t of);
 IND_API int64_t ind_known_divisor(ind_expr e); /* the largest integer proven to divide e; 0 for the constant 0 */
 
-/* Hint: a likely value; loop indices count as 0. An unbacked symbol needs none: then its lower bound stands in. */
+/* Hint: a likely value; loop indices count as 0. An unbacked symbol without a hint counts as its lower bound. */
 IND_API int64_t ind_hint(ind_expr e);
 
-/* A fact set: what holds of symbols beyond their own ranges. Declared facts are promises; guards are conditions that
-   hold for the hints and were needed to go on. Both simplify what is built under the set. Belongs to the context, may
-   be destroyed before it; not for two threads at once. */
+/* A fact set: facts on symbols beyond their own ranges. Declared facts are promises of the caller. Guards are
+   conditions that hold for the hints and that later decisions depend on. Both simplify expressions built under the set.
+   It belongs to the context and may be destroyed before it. Not for two threads at once. */
 typedef struct ind_facts ind_facts;
 IND_API ind_status ind_facts_create(ind_context *context, ind_facts **facts);
 IND_API void ind_facts_destroy(ind_facts *facts); /* NULL allowed */
 
-/* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, `and` of such; anything else is
-   remembered as it stands. Equalities that can be solved for a symbol replace it; bounds of one symbol narrow it.
-   Errors: IND_INVALID_ARGUMENT if it contradicts what is known (nothing is added), IND_OUT_OF_MEMORY. */
+/* Declares that a condition holds: s0 == 4*s1, s0 <= s1, s0 % 8 == 0, s0 != 0, i0 < s0, or an `and` of these; any other
+   condition is stored as it is. An equality that can be solved for a symbol replaces the symbol; a bound of one symbol
+   narrows its range. Errors: IND_INVALID_ARGUMENT if it contradicts known facts (nothing is added),
+   IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_facts_assume(ind_facts *facts, ind_expr condition);
 
-/* Puts a fact set in force: until another call, the known-queries, the divisors (x // n needs n != 0) and the rules
-   that need a proof heed it in all that is built in the context. Symbols stay as they are given; ind_simplify also puts
-   what replaces them. facts may be NULL: none. Returns the set that was in force, to be put back; what was built under
-   a set is valid only where its facts hold. NULL context: nothing happens, NULL. A set of another context is
+/* Puts a fact set in force. Until the next call it applies to everything built in the context: the known queries, the
+   divisors (x // n needs n != 0) and the rules that need a proof. Symbols are not replaced; ind_simplify also replaces
+   them. facts may be NULL: none. Returns the set that was in force, which the caller restores. An expression built
+   under a set is valid only if its facts hold. NULL context: does nothing, returns NULL. A set of another context is
    IND_INVALID_ARGUMENT (ind_error_status) and is not put in force. */
 IND_API ind_facts *ind_facts_enter(ind_context *context, ind_facts *facts);
 
-/* Known under a fact set (NULL: none). simplify builds e anew under the facts until nothing changes; the result has the
-   same value wherever the facts hold, and simplifying it again gives the same id. Where a form on the way would hold an
-   integer beyond 64 bits, the expression stays as far as it came: then equal values may have different ids. */
+/* Known under a fact set (NULL: none). simplify rebuilds e under the facts until nothing changes. The result has the
+   same value wherever the facts hold, and simplifying it again gives the same id. If an intermediate form has an
+   integer beyond 64 bits, simplification stops there; then equal values may have different ids. */
 IND_API ind_expr ind_simplify(ind_facts *facts, ind_expr e);
 IND_API bool ind_known(ind_facts *facts, ind_expr condition);
 IND_API void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi);
 
-/* Guard: *holds says which way a condition goes. Proven either way: nothing is recorded. Else it is decided by the
-   hints, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. Where the
-   hints contradict what is known, the answer is the one that does not. Errors, with nothing recorded: IND_NOT_SUPPORTED
-   if it hangs on an unbacked symbol or a loop index: no hint may stand for data; IND_INVALID_ARGUMENT (a condition of
-   another context, holds NULL, for the hints a division by zero), IND_OVERFLOW (its value for the hints), IND_LIMIT
-   (too many consequences), IND_OUT_OF_MEMORY. */
+/* Guard: sets *holds to the truth of a condition. Proven true or false: nothing is recorded. Otherwise the hints
+   decide, and the condition (or its negation) becomes a guard: true from here on, checked by ind_facts_check. If the
+   hints contradict known facts, the facts decide. Errors, with nothing recorded: IND_NOT_SUPPORTED if it depends on an
+   unbacked symbol or a loop index, as no hint may stand for data; IND_INVALID_ARGUMENT (a condition of another context,
+   holds NULL, a division by zero at the hints), IND_OVERFLOW (its value at the hints), IND_LIMIT (too many
+   consequences), IND_OUT_OF_MEMORY. */
 IND_API ind_status ind_guard(ind_facts *facts, ind_expr condition, bool *holds);
 IND_API int ind_facts_num_guards(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_guard(const ind_facts *facts, int i); /* as given; invalid past the end */
 IND_API int ind_facts_num_declared(const ind_facts *facts);
 IND_API ind_expr ind_facts_query_declared(const ind_facts *facts, int i);
-/* Do all declared facts and guards hold for these values? IND_OK; IND_OUT_OF_RANGE names the first that does not, which
-   goes to *failed (may be NULL); IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
+/* Checks that all declared facts and guards hold for these values. IND_OK if so. IND_OUT_OF_RANGE names the first that
+   does not and returns it in *failed (may be NULL). IND_NOT_FOUND, IND_OVERFLOW as ind_expr_eval. */
 IND_API ind_status ind_facts_check(const ind_facts *facts, ind_symbol_value_fn value, void *user, ind_expr *failed);
 
-/* Text. IND_PRINT_TEXT reads back to the same id (ind_expr_parse) and is the smallest form known, counted in
-   operations, then in characters: common factors are taken out, ceilings are CeilDiv. LATEX writes the same form. C and
-   CUDA round down for every sign; they call ind_floordiv, ind_floormod, ind_min and ind_max (int or long long, defined
-   by whoever includes the text) where no plain operator does; / and % stand between operands that are proven not to be
-   negative. A rewritten form is only taken there if no result on the way can leave the type. Literals of C and CUDA64
-   end in ll. */
+/* Printing. IND_PRINT_TEXT reads back to the same id (ind_expr_parse). It is the smallest form found, counted in
+   operations, then in characters: common factors are taken out, ceilings are CeilDiv. LATEX prints the same form. C and
+   CUDA round down for every sign. If no plain operator does, they call ind_floordiv, ind_floormod, ind_min and ind_max
+   (int or long long), which the including code defines. They use / and % only if both operands are proven nonnegative,
+   and a rewritten form only if no intermediate result can leave the type. Literals of C and CUDA64 end in ll. */
 #define IND_PRINTS(X)                                                                                                  \
     X(TEXT, "text")     /* // % CeilDiv(a, b) Min(..) Max(..) Where(c, a, b) and or not */                             \
     X(C, "c")           /* int64_t */                                                                                  \
@@ -379,33 +378,35 @@ typedef enum ind_print {
 } ind_print;
 
 /* Prints into buffer (size bytes, always terminated if size > 0; NULL allowed). Returns the length of the whole text
-   without the terminator, as snprintf; "<invalid>" for the invalid expression, "<too long>" for more than 1 MiB, "<no
-   memory>". Any thread may print what a module returned; printing others makes expressions, as the constructors do. */
+   without the terminator, as snprintf. Special texts: "<invalid>" for the invalid expression, "<too long>" for more
+   than 1 MiB, "<no memory>". Any thread may print expressions that a module returned; printing others creates
+   expressions, as the constructors do. */
 IND_API size_t ind_expr_print(ind_expr e, char *buffer, size_t size);
 IND_API size_t ind_expr_print_as(ind_expr e, ind_print form, char *buffer, size_t size);
 
-/* Reads the text form, all of it. Names are [A-Za-z_][A-Za-z0-9_]*, looked up by find (invalid expr: unknown).
-   Operators bind as in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64),
-   True, False, FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. The invalid
-   expression on failure, with the reason in ind_error and the 1-based column of the offence in *column (may be NULL; 0
-   if it is no matter of the text). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep,
-   what is built exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
+/* Parses the whole text. Names are [A-Za-z_][A-Za-z0-9_]*, looked up by find (invalid expr: unknown). Operators bind as
+   in Python; a chain of comparisons is refused. Also read: + before a value, x ** n (n from 0 to 64), True, False,
+   FloorDiv, CleanDiv, Mod, PythonMod, Abs, Identity, Eq, Ne, Lt, Le, Gt, Ge, And, Or, Not. On failure returns the
+   invalid expression, with the reason in ind_error and the 1-based column of the error in *column (may be NULL; 0 if
+   the text is not at fault). Errors: IND_PARSE, IND_LIMIT (more than 1 MiB, nested more than 1000 levels deep, the
+   result exceeds a limit), IND_OVERFLOW, IND_INVALID_ARGUMENT (a divisor that may be 0). */
 typedef ind_expr (*ind_find_symbol_fn)(const char *name, size_t length, void *user);
 IND_API ind_expr ind_expr_parse(ind_context *context, const char *text, ind_find_symbol_fn find, void *user,
                                 int *column);
 
-/* Equations, substitution, and what a loop needs to know of an index. */
+/* Equations, substitution, and properties of an index in a loop. */
 /* The value of `symbol` that makes a == b, if there is exactly one integer expression for it that is proven exact:
-   affine in the symbol, with a coefficient that divides the rest. Invalid (without an error) if there is none. */
+   affine in the symbol, with a coefficient that divides the rest. Else invalid, without an error. */
 IND_API ind_expr ind_expr_solve(ind_expr a, ind_expr b, ind_expr symbol);
 IND_API ind_expr ind_expr_substitute(ind_expr e, const ind_expr *symbols, const ind_expr *values, int n); /* at once */
-/* How far e moves when the loop index grows by one, if that is the same everywhere; else invalid, without an error. */
+/* The change of e when the loop index grows by one, if it is the same at every index; else invalid, without an
+   error. */
 IND_API ind_expr ind_expr_stride(ind_expr e, ind_expr index);
-/* For vector access: how many neighbouring values of `index`, from every multiple of that number on, give neighbouring
-   values of e (a power of two up to `most`; 1: none), and the proven alignment of the first of each group, in elements.
- */
+/* For vector access: the largest power of two n up to `most` such that n consecutive values of `index`, from any
+   multiple of n on, give n consecutive values of e (1: none). *alignment: proven alignment, in elements, of the first
+   of each group. */
 IND_API int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment);
-/* Are [a, a + a_size) and [b, b + b_size) proven to have no element in common, for all values of the symbols? */
+/* True if [a, a + a_size) and [b, b + b_size) are proven disjoint for all values of the symbols. */
 IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size);
 
 /* =============================================================================================== src/ir/loops/ops.h */
@@ -4884,7 +4885,8 @@ ind_expr ind_expr_max_of(ind_context *c, const ind_expr *v, int n) {
 /* ========================================================================================= src/ir/expr/conditions.c */
 /* ---- conditions */
 
-/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: terms of the right side, and negated of the left. */
+/* A comparison as sum(terms) + k >= 0 (or == 0), split by sign: `right` has the positive terms, `left` the negative
+   ones, negated. */
 typedef struct ir__relation {
     ir__sum right, left;
     int64_t k;
@@ -4895,8 +4897,8 @@ static void ir__relation_free(ir__relation *r) {
     ir__sum_free(&r->left);
 }
 
-/* d >= 0 or d == 0 with the common divisor g of its coefficients taken out: g*x + k >= 0 is x + k // g >= 0, as x is an
-   integer; g*x + k == 0 needs that g divides k (if it does not, ir__decide has found that out). */
+/* Divides d >= 0 or d == 0 by the common divisor g of its coefficients: g*x + k >= 0 is x + k // g >= 0, as x is an
+   integer. g*x + k == 0 requires that g divides k; ir__decide has proven it false otherwise. */
 static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
     ir__relation empty = {{.context = d.context}, {.context = d.context}, 0};
     *r = empty;
@@ -4925,8 +4927,8 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
     return ok;
 }
 
-/* left <= right + k in one spelling: x < c, c <= x, a <= b + c, a + c < b with integers, c >= 0 in the last two. So the
-   opposite of a `<` is a `<=` and the other way round. */
+/* Builds left <= right + k in canonical form: x < c, c <= x, a <= b + c or a + c < b with integers, c >= 0 in the last
+   two. So the negation of a `<` is a `<=`, and vice versa. */
 static ind_expr ir__spell_inequality(ir__relation *r) {
     ind_context *c = r->right.context;
     ind_expr left = ir__sum_build(&r->left), right = ir__sum_build(&r->right);
@@ -4944,7 +4946,7 @@ static ind_expr ir__spell_inequality(ir__relation *r) {
     return ir__intern(c, less ? IND_EXPR_LT : IND_EXPR_LE, arg, 2, 0);
 }
 
-/* right + k == left, the side with the first term first. */
+/* Builds right + k == left in canonical form: the side with the first term comes first. */
 static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
     ind_context *c = r->right.context;
     bool swap = !r->right.num || (r->left.num && ir__expr_compare(r->left.t[0].m, r->right.t[0].m) < 0);
@@ -4958,7 +4960,7 @@ static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
     return ir__intern(c, kind, arg, 2, 0);
 }
 
-/* 1 if d >= 0 (d == 0) is proven, 0 if its opposite is, else -1. */
+/* 1 if d >= 0 (or d == 0) is proven, 0 if its negation is, else -1. */
 static int ir__decide(ind_expr d, bool equality) {
     ind_expr minus_one = ind_int(d.context, -1), minus = ind_expr_neg(d);
     ind_expr above = ind_expr_add(d, minus_one), below = ind_expr_add(minus, minus_one);
@@ -4969,7 +4971,7 @@ static int ir__decide(ind_expr d, bool equality) {
     return ir__known_nonzero(d) ? 0 : -1;
 }
 
-/* A condition that a fact settles as it stands. */
+/* 0 or 1 if a fact decides the condition in this form, else the condition. */
 static ind_expr ir__settled(ind_expr condition) {
     int known = ind__ok(condition) ? ir__known_condition(condition) : -1;
     return known < 0 ? condition : ind_int(condition.context, known);
@@ -4992,7 +4994,7 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     ir__relation_free(&r);
     ind__state_of(c)->quiet--;
     uint32_t arg[2] = {a.id, b.id};
-    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: as it was given */
+    if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: compare the sides as given */
     return ir__settled(e);
 }
 
@@ -5022,7 +5024,7 @@ ind_expr ind_expr_le(ind_expr a, ind_expr b) {
     return ir__both_ok(&a, &b) ? ir__cached(IND_EXPR_LE, a, b, ir__make_le) : ir__expr_none(a.context);
 }
 
-/* ---- logic; operands that are not 0 or 1 count as "not zero" */
+/* ---- logic; an operand other than 0 or 1 means "not zero" */
 
 static ind_expr ir__truth(ind_expr e) {
     int64_t lo, hi;
@@ -5030,7 +5032,8 @@ static ind_expr ir__truth(ind_expr e) {
     return !ind__ok(e) || (lo >= 0 && hi <= 1) ? e : ind_expr_ne(e, ind_int(e.context, 0));
 }
 
-/* `and` and `or`: flat, sorted; one absorbing operand, or one beside its negation, decides. */
+/* Builds `and` or `or`: flat and sorted. An absorbing operand decides it, and so does an operand together with its
+   negation. */
 static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
     if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     const int64_t absorbing = kind == IND_EXPR_OR;
@@ -5092,7 +5095,7 @@ static ind_expr ir__where_arm(ind_expr cond, ind_expr arm, int side) {
     return same ? ind_expr_arg(arm, side) : arm;
 }
 
-/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b); equal ones make no difference. */
+/* Where(a < b, a, b) = Min(a, b) and Where(a < b, b, a) = Max(a, b). The same for <=, as a = b gives the same value. */
 static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
     ind_expr_kind kind = ind_expr_query_kind(cond);
     if (kind != IND_EXPR_LT && kind != IND_EXPR_LE) return ir__expr_none(a.context);
@@ -5103,7 +5106,7 @@ static ind_expr ir__where_lattice(ind_expr cond, ind_expr a, ind_expr b) {
     return min ? ind_expr_min(a, b) : ind_expr_max(a, b);
 }
 
-/* One spelling of a choice: the condition is < rather than <=, == rather than !=, and no `not`. */
+/* Canonical form: the condition is < rather than <=, == rather than !=, and never `not`. */
 ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
     if (!ir__both_ok(&cond, &a) || !ir__both_ok(&a, &b) || !ir__both_ok(&cond, &b)) return ir__expr_none(a.context);
     ind_context *c = a.context;
@@ -5117,7 +5120,7 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
         cond = opposite;
         a = b;
         b = swap;
-        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the opposite may show what the condition did not */
+        if (ind_expr_is_int(cond, &v)) return v ? a : b; /* the negation may be decided, the condition not */
     }
     a = ir__where_arm(cond, a, 1);
     b = ir__where_arm(cond, b, 2);
@@ -5135,8 +5138,8 @@ ind_expr ind_expr_where(ind_expr cond, ind_expr a, ind_expr b) {
 /* ============================================================================================== src/ir/expr/facts.c */
 /* ------------------------------------------------------------------------------------------------- >>facts */
 
-/* Walks over expressions. An expression is a DAG: the same part may be reached on exponentially many ways, so a walk
-   writes down where it has been, once it is long enough for that to pay. */
+/* Traversals of expressions. An expression is a DAG: exponentially many paths may lead to the same node. So a traversal
+   records visited nodes, once it is long enough for that to pay. */
 
 static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     *to = *from;
@@ -5150,14 +5153,15 @@ static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     return to->slot != NULL;
 }
 
-#define IND__WALK_FREE 64 /* steps of a walk before it writes anything down */
+#define IND__WALK_FREE 64 /* steps of a traversal before it records visited nodes */
 
 typedef struct ir__walk {
     ir__id_map seen;
     uint32_t steps;
 } ir__walk;
 
-/* Is this node to be looked at? No if it was before; without memory a walk goes on, only slower. */
+/* True if this node is to be visited: not visited before. Without memory a node may be visited again, which is only
+   slower. */
 static bool ir__walk_enter(ir__walk *w, ind_expr e) {
     w->seen.context = e.context;
     if (w->steps < IND__WALK_FREE) return w->steps++, true;
@@ -5215,7 +5219,7 @@ static int ir__walk_symbols(ir__walk *w, ind_expr e, ind_expr *out, int max, int
     for (int i = 0; i < known && i < IND__WALK_FREE; i++)
         if (out[i].id == e.id) return n;
     w->seen.context = e.context;
-    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many to be searched */
+    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
     if (n < max) out[n] = e;
     return n + 1;
 }
@@ -5230,8 +5234,8 @@ int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
 
 /* ---- values ---- */
 
-/* Intermediate results have 128 bits where the compiler does, so that a value that fits in 64 is found. With 64 bits an
-   intermediate result beyond them is IND_OVERFLOW. */
+/* Intermediate results have 128 bits if the compiler supports it, so a value that fits in 64 bits is always found.
+   Otherwise an intermediate result beyond 64 bits is IND_OVERFLOW. */
 #if IND__GNU && defined(__SIZEOF_INT128__)
 __extension__ typedef __int128 ir__wide;
 
@@ -5279,7 +5283,7 @@ static ir__wide ir__wide_floor_mod(ir__wide a, ir__wide b) {
     return r && (r < 0) != (b < 0) ? r + b : r;
 }
 
-/* One node's value from its arguments' values: the single definition of what the kinds mean. */
+/* The value of a node from the values of its arguments: the only definition of the kinds' meaning. */
 static ind_status ir__apply_wide(ind_context *c, ind_expr_kind kind, ir__wide a, ir__wide b, ir__wide third,
                                  ir__wide *out) {
     bool overflow = false;
@@ -5315,7 +5319,7 @@ static ind_status ir__apply(ind_context *c, ind_expr_kind kind, int64_t a, int64
     return ir__narrow_value(v, out) ? IND_OK : ind__fail(c, IND_OVERFLOW, "a size exceeds 64 bits");
 }
 
-/* Kinds with any number of arguments: folded from the left, two at a time. */
+/* True for kinds with any number of arguments, which are folded from the left, two at a time. */
 static bool ir__is_chain(ind_expr_kind kind) {
     return kind == IND_EXPR_ADD || kind == IND_EXPR_MUL || kind == IND_EXPR_MIN || kind == IND_EXPR_MAX ||
            kind == IND_EXPR_AND || kind == IND_EXPR_OR;
@@ -5333,7 +5337,7 @@ typedef struct ir__evaluation {
 
 static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out);
 
-/* A product that holds 0 is 0, however large the other factors are. */
+/* A product with a factor 0 is 0, however large the other factors are. */
 static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_status status = ir__eval(v, ind_expr_arg(e, 0), out), overflow = IND_OK;
@@ -5351,7 +5355,7 @@ static ind_status ir__eval_chain(ir__evaluation *v, ind_expr e, ir__wide *out) {
     return status ? status : overflow;
 }
 
-/* The branch of a Where that is not taken is not computed. */
+/* Only the taken branch of a Where is evaluated. */
 static ind_status ir__eval_node(ir__evaluation *v, ind_expr e, ir__wide *out) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ir__wide a[2] = {0};
@@ -5400,7 +5404,7 @@ static bool ir__hint_of(const ind_symbol *s, void *user, int64_t *out) {
     return true;
 }
 
-/* Remembered, whatever facts are in force: nothing that a hint depends on ever changes. */
+/* Cached independently of the facts in force: a hint depends only on immutable data. */
 int64_t ind_hint(ind_expr e) {
     int64_t v = 0;
     if (!ind__ok(e)) return 0;
@@ -5415,7 +5419,7 @@ int64_t ind_hint(ind_expr e) {
     return v;
 }
 
-/* ---- building anew ---- */
+/* ---- rebuilding ---- */
 
 /* Builds a node of e's kind over new arguments through the simplifying constructors. */
 ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
@@ -5440,12 +5444,12 @@ ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
     }
 }
 
-/* One pass over an expression from the leaves up, each node once: leaf(e) replaces symbols. */
+/* One bottom-up pass over an expression, each node once: leaf(e) replaces symbols. */
 typedef struct ir__pass {
     ir__id_map *memo;
-    uint64_t mask;  /* nodes without any of these symbols (Bloom) stay as they are */
+    uint64_t mask;  /* nodes without any of these symbols (Bloom) are not visited */
     uint32_t steps; /* the memo is used from IND__WALK_FREE on */
-    bool keep;      /* a node that cannot be built over its new arguments stays as it is; else the pass fails */
+    bool keep;      /* a node that cannot be built over its new arguments stays unchanged; else the pass fails */
     ind_expr (*leaf)(ind_expr symbol, void *user);
     void *user;
 } ir__pass;
@@ -5455,7 +5459,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e);
 static ind_expr ir__pass_node(ir__pass *p, ind_expr e, int args) {
     ind_expr local[16], *arg = args <= 16 ? local : (ind_expr *)ind__alloc(e.context, (size_t)args * sizeof *arg);
     if (!arg) return ir__expr_none(e.context);
-    /* a product of symbols over the same symbols is the same product: no rule is about it */
+    /* a product of unchanged symbols is the same product: no rule applies to it */
     bool ok = true, same = ind_expr_query_kind(e) == IND_EXPR_MUL && ir__node_of(e)->depth == 1;
     for (int i = 0; i < args && ok; i++) {
         arg[i] = ir__pass_run(p, ind_expr_arg(e, i));
@@ -5476,7 +5480,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e) {
     if (known) return ir__expr_make(e.context, known);
     ind_expr r = ir__pass_node(p, e, args);
     if (!ind__ok(r) && p->keep) r = e;
-    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* without memory: slower */
+    if (ind__ok(r) && written) ir__map_put(p->memo, e.id, r.id); /* if there is no memory, it is only slower */
     return r;
 }
 
@@ -5504,7 +5508,7 @@ ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, i
     return r;
 }
 
-/* The same in context c, where not all is of one context. */
+/* Substitution in context c, for operands of several contexts. */
 static ind_expr ir__substitute_elsewhere(ind_context *c, ind_expr e, const ind_expr *symbols, const ind_expr *values,
                                          int n) {
     ind_expr *copy = (ind_expr *)ind__alloc(c, 2 * (size_t)n * sizeof *copy);
@@ -5572,7 +5576,8 @@ ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *s
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index) {
     ind_expr stride = ind_int(c, 1), one = stride;
     for (int i = rank - 1; i >= 0; i--) {
-        /* an extent that may be 0 never divides: there is no point then, and the divisor only has to be legal */
+        /* an extent that may be 0 is replaced by Max(.., 1): the loop has no points then, and the divisor only has to
+           be legal */
         ind_expr at = ind_expr_floordiv(linear, ind_expr_max(stride, one));
         index[i] = i ? ind_expr_mod(at, ind_expr_max(size[i], one)) : at;
         stride = ir__mul2(stride, size[i]);
@@ -6337,10 +6342,10 @@ static int ir__known_condition(ind_expr condition) {
 /* ============================================================================================= src/ir/expr/assume.c */
 /* ------------------------------------------------------------------------------------------------ >>assume */
 
-/* Fact sets. Assuming works on a copy of what is known, through an agenda of conditions: each is simplified under what
-   is known so far and then learnt, which may put further conditions on the agenda (parts, consequences, and facts about
-   a symbol that was just replaced, which are taken out and learnt anew). At the end the copy takes the original's
-   place, or is thrown away. */
+/* Fact sets. Assuming a condition works on a copy of the known facts, with an agenda of conditions. Each condition is
+   simplified under the facts known so far, then learnt. Learning may add conditions to the agenda: parts, consequences,
+   and the facts about a symbol that was just replaced, which are removed and learnt again. At the end the copy replaces
+   the original or is discarded. */
 
 static bool ir__ids_push(ind_context *c, ir__ids *list, uint32_t id) {
     uint32_t *slot = IND__PUSH(c, uint32_t, list->id, list->num, list->cap);
@@ -6370,7 +6375,7 @@ static void ir__knowledge_free(ind_context *c, ir__knowledge *k) {
     ir__map_free(&k->truth);
 }
 
-/* Whether it succeeds or not, to can be freed. */
+/* `to` can be freed on success and on failure. */
 static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__knowledge *from) {
     ir__knowledge fresh = {.mask = from->mask, .replaced = {.context = c}, .truth = {.context = c}};
     *to = fresh;
@@ -6380,10 +6385,10 @@ static bool ir__knowledge_copy(ind_context *c, ir__knowledge *to, const ir__know
            ir__map_copy(&to->replaced, &from->replaced) && ir__map_copy(&to->truth, &from->truth);
 }
 
-/* What is remembered under the old number is not found again. */
+/* Changes the generation: results cached under the old one are not found again. */
 static void ir__facts_changed(ind_facts *f) {
     uint32_t *last = &f->context->interner->num_generations;
-    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* 0 is no set */
+    f->generation = *last += *last == UINT32_MAX - 1 ? 4 : 2; /* skips 0, which means no set */
 }
 
 static void ir__facts_clear(ind_facts *f) {
@@ -6427,7 +6432,7 @@ void ind_facts_destroy(ind_facts *f) {
     ir__facts_free(&f->owned);
 }
 
-/* ---- simplification under a set ---- */
+/* ---- simplification under a fact set ---- */
 
 #define IND__MAX_PASSES 8
 #define IND__MEMO_LIMIT (1u << 18) /* entries kept between calls */
@@ -6438,8 +6443,8 @@ static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
     return at ? ir__id_at(f, &f->known.to, at - 1) : symbol;
 }
 
-/* Passes until nothing changes. A node that cannot be built over its simpler arguments (an overflow in between) stays
-   as it is: that is as true. */
+/* Runs passes until nothing changes. A node that cannot be rebuilt over its simplified arguments (an intermediate
+   overflow) stays unchanged, which is equally correct. */
 static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     ir__pass p = {
         .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
@@ -6453,7 +6458,7 @@ static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     return e;
 }
 
-/* e simplified under f, which is in force. */
+/* Simplifies e under f, which must be in force. */
 static ind_expr ir__settle(ind_facts *f, ind_expr e) {
     if (f->memo_generation != f->generation || f->memo.num > IND__MEMO_LIMIT) {
         if (f->memo.num) ir__map_free(&f->memo);
@@ -6482,7 +6487,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     }
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
-    if (facts) ir__facts_changed(facts); /* what was remembered may be simpler with memory */
+    if (facts) ir__facts_changed(facts); /* cached results may be simpler when there is memory again */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }
@@ -6494,20 +6499,20 @@ bool ind_known(ind_facts *facts, ind_expr condition) {
     return ind__ok(e) && (lo > 0 || hi < 0);
 }
 
-/* ---- bounds under a set ---- */
+/* ---- bounds under a fact set ---- */
 
-/* What is found with relations and what is found without them are remembered apart. */
+/* Results found with relations and results found without them are cached separately. */
 typedef struct ir__bounding {
     ind_facts *facts;
     ir__id_map memo[2]; /* id to 1 + position in done; [1]: without relations */
     ir__range *done;
     uint32_t num_done, cap_done;
-    bool plain; /* no relations: a sum of an expression and a relation is being bounded */
+    bool plain; /* ignore relations: the sum of an expression and a relation is being bounded */
 } ir__bounding;
 
 static ir__range ir__bound(ind_context *c, uint32_t id, void *user);
 
-/* A loop index is below its extent, which facts may have narrowed since it was made. */
+/* A loop index is less than its extent, which facts may have narrowed since the index was created. */
 static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     ir__range r = ir__stored_range(e.context, e.id, NULL);
     const ind_symbol *s = ind_expr_symbol(e);
@@ -7367,7 +7372,7 @@ static ind_expr ir__import_symbol(ind__import *m, const ind_symbol *symbol) {
     return ind__ok(symbol->extent) && !ind__ok(s.extent) ? ir__expr_none(m->to) : ind_symbol_expr(m->to, &s);
 }
 
-/* Nodes are canonical, and so they are in every context: none is simplified again. */
+/* Nodes are canonical in every context, so none is simplified again. */
 static ind_expr ir__import_node(ind__import *m, ind_expr e) {
     const int n = ind_expr_num_args(e);
     uint32_t few[16] = {0}, *arg = n <= 16 ? few : (uint32_t *)ind__alloc(m->to, (size_t)n * sizeof *arg);
@@ -7988,7 +7993,7 @@ static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int 
 /* ============================================================================================== src/ir/expr/forms.c */
 /* ---- making forms */
 
-typedef struct ir__made { /* a quotient that something was rewritten to */
+typedef struct ir__made { /* a quotient that results from a rewriting */
     struct ir__made *next;
     const ir__form *form;
     uint32_t x, b;
@@ -7998,20 +8003,20 @@ typedef struct ir__former {
     ind_context *context;
     const ir__expr_style *style;
     ind__arena arena;
-    struct ir__form_entry { /* open addressing: expression and whether as a factor, to form */
+    struct ir__form_entry { /* open addressing; key: expression id and a bit, 0 for the form as one factor */
         uint32_t key;
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
     ir__made *made;
-    bool careful; /* rewritten roundings are read back one by one */
-    int trying;   /* roundings above whose numerator this is a try for */
+    bool careful; /* read back each rewritten rounding */
+    int trying;   /* nesting of trials: number of roundings whose numerator is being rewritten */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
-    bool refused; /* a constructor failed while a form was tried */
+    bool refused; /* a constructor failed during a trial */
     int64_t limit;
 } ir__former;
 
-static int ir__cap(int64_t v) { /* counts stop growing before they could overflow */
+static int ir__cap(int64_t v) { /* saturates counts, so they cannot overflow */
     return v > INT32_MAX / 4 ? INT32_MAX / 4 : (int)v;
 }
 
@@ -8057,7 +8062,7 @@ static int64_t ir__abs_bound(int64_t v) {
     return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
 }
 
-/* Bounds of a form that stands for no stored expression, and whether what is computed on the way fits the type. */
+/* Bounds of a form without a stored expression, and whether all intermediate results fit the type. */
 static void ir__form_bounds(const ir__former *w, ir__form *f) {
     int64_t below = 0, above = 0, size = 1;
     ir__range r = {f->op == IND_EXPR_ADD ? 0 : 1, f->op == IND_EXPR_ADD ? 0 : 1};
@@ -8081,7 +8086,7 @@ static void ir__form_bounds(const ir__former *w, ir__form *f) {
     f->fits = f->fits && size <= w->limit && above <= w->limit && below >= -w->limit;
 }
 
-/* Does its text begin with a minus? */
+/* True if the text starts with a minus. */
 static bool ir__begins_with_minus(const ir__form *f) {
     if (f->op == IND_EXPR_ADD || f->op == IND_EXPR_MUL) f = f->arg[0];
     return f->op == IR__FORM_NEG || (f->op == IND_EXPR_INT && f->value < 0);
@@ -8138,7 +8143,7 @@ static ir__poly ir__poly_new(ir__former *w, int room) {
     return p;
 }
 
-/* a / d, if that is a monomial again. */
+/* a / d, if it is a monomial. */
 static bool ir__mono_divide(ir__former *w, const ir__mono *a, const ir__mono *d, ir__mono *q) {
     if (a->n < d->n || !d->c || (d->c == -1 && a->c == INT64_MIN) || a->c % d->c) return false;
     const ir__form *rest[64];
@@ -8167,13 +8172,13 @@ static bool ir__mono_equal(ir__former *w, const ir__mono *a, const ir__mono *b) 
     return a->n == b->n && a->c == b->c && a->c && ir__mono_divide(w, a, b, &q);
 }
 
-/* The same factors? */
+/* True if the factors are the same. */
 static bool ir__mono_alike(ir__former *w, const ir__mono *a, const ir__mono *b) {
     const ir__mono x = {1, a->n, a->f}, y = {1, b->n, b->f};
     return ir__mono_equal(w, &x, &y);
 }
 
-/* The term of p whose factors are those of m; -1 if there is none. */
+/* The index of the term of p with the factors of m; -1 if there is none. */
 static int ir__poly_find(ir__former *w, const ir__poly *p, const ir__mono *m) {
     for (int i = 0; i < p->n; i++)
         if (ir__mono_alike(w, &p->t[i], m)) return i;
@@ -8188,7 +8193,7 @@ static bool ir__cheaper(ir__cost a, ir__cost b) {
     return a.ops < b.ops || (a.ops == b.ops && a.chars < b.chars);
 }
 
-/* Of a monomial without its sign. */
+/* Cost of a monomial without its sign. */
 static ir__cost ir__mono_cost(const ir__mono *m) {
     ir__cost cost = {0, 0};
     bool number = !m->n || (m->c != 1 && m->c != -1);
@@ -8206,14 +8211,14 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     return cost;
 }
 
-/* What a sum written term by term adds up to. One that begins with a term that is not negative needs no unary minus,
-   nor does one with a negative number. */
+/* Cost of a sum written term by term. A sum that has a positive term to start with needs no unary minus, nor does one
+   with a negative number. */
 typedef struct ir__tally {
     ir__cost terms;
     int n, positive, literal;
 } ir__tally;
 
-/* Adds a term, or takes it out (by -1). */
+/* Adds (by 1) or removes (by -1) a term. */
 static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     ir__cost term = ir__mono_cost(m);
     t->terms.ops += by * term.ops;
@@ -8223,7 +8228,7 @@ static void ir__tally_change(ir__tally *t, const ir__mono *m, int by) {
     if (!m->n || m->c < -1) t->literal += by;
 }
 
-/* With the operators between the terms. */
+/* Includes the operators between the terms. */
 static ir__cost ir__tally_cost(const ir__tally *t) {
     if (!t->n) return (ir__cost){0, 1};
     return (ir__cost){t->terms.ops + t->n - 1 + (!t->positive && !t->literal),
@@ -8265,7 +8270,7 @@ static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__fo
     return f;
 }
 
-/* C rounds toward zero, which is down where neither side is negative. */
+/* The operator of a quotient. C rounds toward zero, which is down only if neither operand is negative. */
 static int ir__quotient_op(const ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
@@ -8274,7 +8279,7 @@ static int ir__quotient_op(const ir__former *w, ind_expr e) {
     return kind == IND_EXPR_MOD ? IR__FORM_MOD_CALL : IR__FORM_DIV_CALL;
 }
 
-/* e as one factor: its own operation over the forms of its operands. */
+/* e as one factor: its operation over the forms of its operands. */
 static const ir__form *ir__form_atom(ir__former *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (kind == IND_EXPR_ADD || kind == IND_EXPR_MUL) return ir__form_of(w, e);
@@ -8306,7 +8311,7 @@ static bool ir__mono_of(ir__former *w, ind_expr e, ir__mono *m) {
     return m->f != NULL;
 }
 
-/* i0 - 3 */
+/* Moves the integer to the end: i0 - 3. */
 static void ir__integer_last(ir__poly *p) {
     for (int i = 0; i + 1 < p->n; i++) {
         const ir__mono m = p->t[i];
@@ -8329,15 +8334,15 @@ static bool ir__poly_of(ir__former *w, ind_expr e, ir__poly *p) {
 
 /* ---- from polynomials */
 
-/* How many terms a factor is stored with. */
+/* Number of terms that a factor is stored with. */
 static int ir__stored_terms(const ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id);
     return ind_expr_query_kind(e) == IND_EXPR_ADD ? ind_expr_num_args(e) : 1;
 }
 
-/* Sums that were too large to be multiplied out: what stands before them would be multiplied into the first, and the
-   smaller ones into each other. So they go last, the smallest beside the largest, in parentheses: 3*x*((a + ..)*(b +
-   ..)). Returns how many factors there are now. */
+/* Orders the factors of a product of sums that were too large to expand. The constructors would multiply a factor in
+   front into the first sum, and the smaller sums into each other. So the sums go last, in parentheses, the smallest
+   paired with the largest: 3*x*((a + ..)*(b + ..)). Returns the number of factors. */
 static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) {
     const ir__form **sum = (const ir__form **)ind__arena_alloc(&w->arena, ((size_t)n + 1) * sizeof *sum);
     int sums = 0, kept = 0;
@@ -8361,7 +8366,7 @@ static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) 
     return kept;
 }
 
-/* Max(-a, -b) for the form of Min(a, b): what that is negated. It is read back like every form with no expression. */
+/* Max(-a, -b) for the form of Min(a, b): the form of its negation. It has no stored expression, so it is read back. */
 static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id), minus = ind_expr_neg(e);
     const ir__form *arg[8];
@@ -8373,8 +8378,8 @@ static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
     return r;
 }
 
-/* The monomial with its first Min or Max turned and the other sign, where that saves operations; `alone`: -1 takes one,
-   as no sum is around. */
+/* The monomial with its first Min or Max negated and the sign of c changed, if that saves operations. `alone`: no sum
+   around it, so a factor -1 costs an operation. */
 static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
     int k = 0;
     while (k < m.n && m.f[k]->op != IND_EXPR_MIN && m.f[k]->op != IND_EXPR_MAX) k++;
@@ -8382,7 +8387,7 @@ static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
         return m;
     const int level = w->level;
     const ir__form *f = ir__form_turned(w, m.f[k]);
-    w->level = level; /* the operands have chosen theirs */
+    w->level = level; /* the operands have set their own level */
     if (!f || f->ops + (alone && m.c == 1) >= m.f[k]->ops + (alone && m.c == -1)) return m;
     const ir__form **factor = (const ir__form **)ind__arena_copy(&w->arena, m.f, (size_t)m.n * sizeof *factor);
     if (!factor) return m;
@@ -8402,7 +8407,7 @@ static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *
     return ir__form_new(w, IND_EXPR_MUL, arg, n + 1);
 }
 
-/* Without the sign, which goes to *minus; the least integer has none to take. */
+/* The monomial without its sign, which is returned in *minus; INT64_MIN is left as it is. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
     m = ir__mono_turned(w, m, false);
     *minus = m.c < 0 && m.c != INT64_MIN;
@@ -8414,7 +8419,7 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
     return ir__form_new(w, IR__FORM_NEG, &f, 1);
 }
 
-/* A monomial alone: -3*x has a negative number, -x a unary minus. */
+/* A monomial that is no term of a sum: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     if (!m.n) return ir__form_int(w, m.c);
     m = ir__mono_turned(w, m, true);
@@ -8422,13 +8427,13 @@ static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
 
-typedef struct ir__parts { /* terms of a sum that is being put together */
+typedef struct ir__parts { /* terms of a sum under construction */
     const ir__form **f;
     bool *minus;
     int n;
 } ir__parts;
 
-/* Which part goes first: the first that is not negative, else one whose minus belongs to a number. */
+/* The part to write first: the first positive one, else one whose minus is part of a number. */
 static int ir__leading_part(const ir__parts *p) {
     for (int i = 0; i < p->n; i++)
         if (!p->minus[i]) return i;
@@ -8438,7 +8443,7 @@ static int ir__leading_part(const ir__parts *p) {
     return 0;
 }
 
-/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is no operation. */
+/* -(3*x) as (-3)*x, -(3) as -3: the minus of a number is not an operation. */
 static const ir__form *ir__form_minus(ir__former *w, const ir__form *f) {
     if (f->op == IND_EXPR_INT) return ir__form_int(w, -f->value);
     if (f->op != IND_EXPR_MUL || f->arg[0]->op != IND_EXPR_INT) return ir__form_negated(w, f);
@@ -8463,11 +8468,11 @@ static const ir__form *ir__form_join(ir__former *w, ir__parts *p) {
 }
 
 /* ============================================================================================= src/ir/expr/factor.c */
-/* ---- taking out common factors: p = q * (v*c + t) + rest, with q free of content and sign */
+/* ---- taking out common factors: p = q * (v*c + t) + rest, where q has no common factor and a positive first term */
 
 typedef struct ir__split {
     ir__poly q, t, rest;
-    int64_t gain; /* operations saved against writing term by term */
+    int64_t gain; /* operations saved over writing term by term */
 } ir__split;
 
 static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
@@ -8476,7 +8481,8 @@ static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
     return false;
 }
 
-/* Divides all terms by what they have in common, so that the first is positive; *content takes that. */
+/* Divides all terms by their greatest common monomial, signed so that the first term becomes positive; returns it in
+ *content. */
 static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     ir__mono g = {0, 0, (const ir__form **)ind__arena_alloc(&w->arena, 64 * sizeof *g.f)};
     if (!g.f) return false;
@@ -8498,7 +8504,7 @@ static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     return true;
 }
 
-/* Moves multiples of q that lie complete in rest from there to t. */
+/* Moves multiples of q from rest to t, if all their terms are in rest. */
 static void ir__peel_multiples(ir__former *w, ir__split *s) {
     ir__poly *r = &s->rest;
     if (s->q.n < 2 || r->n > 64) return;
@@ -8527,7 +8533,7 @@ static void ir__peel_multiples(ir__former *w, ir__split *s) {
     }
 }
 
-/* Operations of q * t + rest; the sign of a monomial t joins the sum. */
+/* Operations of q * t + rest. If t is a monomial, its sign becomes the sign of the product in the sum. */
 static int64_t ir__split_ops(const ir__split *s) {
     bool single = s->t.n == 1, minus = single && s->t.t[0].c < 0;
     int64_t ops = ir__poly_cost(&s->q).ops + 1 + (single ? ir__mono_cost(&s->t.t[0]).ops : ir__poly_cost(&s->t).ops);
@@ -8536,7 +8542,7 @@ static int64_t ir__split_ops(const ir__split *s) {
     return ops + (minus ? ir__tally_cost(&rest).ops : rest.terms.ops + rest.n - 1) + 1;
 }
 
-/* The product of two monomials, as a fresh one. */
+/* The product of two monomials, in new memory. */
 static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, ir__mono *out) {
     out->n = a->n + b->n;
     out->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(out->n + 1) * sizeof *out->f);
@@ -8546,7 +8552,7 @@ static bool ir__mono_times(ir__former *w, const ir__mono *a, const ir__mono *b, 
     return true;
 }
 
-/* a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
+/* Moves the number of a monomial t into q: a*(64*b - 2), not 2*a*(32*b - 1); a*(5 - b), not -a*(b - 5). */
 static void ir__settle_number(ir__split *s) {
     if (s->t.n != 1 || s->t.t[0].c == INT64_MIN) return;
     const ir__tally rest = ir__poly_tally(&s->rest);
@@ -8554,8 +8560,8 @@ static void ir__settle_number(ir__split *s) {
     bool inside = s->t.t[0].n > 0, literal = false;
     for (int i = 0; i < s->q.n; i++) {
         const ir__mono *m = &s->q.t[i];
-        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* that term has no number yet */
-        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* one that can go first without a unary minus */
+        if (m->n && (m->c == 1 || m->c == -1)) inside = false; /* the number would be a further operation */
+        if (!m->n || m->c < 0 || m->c > 1) literal = true;     /* a term that can come first without a unary minus */
         if (ir__abs_bound(m->c) > most) most = ir__abs_bound(m->c);
     }
     if (most == INT64_MAX) return;
@@ -8592,7 +8598,7 @@ static bool ir__split_by(ir__former *w, const ir__poly *p, const ir__form *v, in
     return s->q.n * s->t.n <= IND__MAX_EXPAND || s->t.n == 1;
 }
 
-/* What all terms have in common goes first: 8*(a + b)*(a + b). */
+/* Takes out the common factor of all terms first: 8*(a + b)*(a + b). */
 static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
     s->q = *p;
     s->q.t = (ir__mono *)ind__arena_copy(&w->arena, p->t, (size_t)p->n * sizeof *p->t);
@@ -8600,27 +8606,28 @@ static bool ir__split_content(ir__former *w, const ir__poly *p, ir__split *s) {
     s->rest = ir__poly_new(w, 1);
     if (!s->q.t || !s->t.t || !s->rest.t || !ir__make_primitive(w, &s->q, &s->t.t[0])) return false;
     s->t.n = 1;
-    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* the rest is done by factors */
+    if (s->t.t[0].c == INT64_MIN || ir__abs_bound(s->t.t[0].c) == 1) return false; /* single factors find the rest */
     ir__settle_number(s);
     s->gain = ir__poly_cost(p).ops - ir__split_ops(s);
     return s->gain > 0;
 }
 
-/* The root of a monomial that is a square: an even number of each factor and a square number. */
+/* The square root of a monomial: every factor an even number of times and a square coefficient. False if it is no
+   square. */
 static bool ir__mono_root(ir__former *w, const ir__mono *m, ir__mono *root) {
     int64_t c = m->c > 0 && m->c < INT32_MAX ? (int64_t)sqrt((double)m->c) : 0;
     root->c = c;
     root->n = 0;
     root->f = (const ir__form **)ind__arena_alloc(&w->arena, (size_t)(m->n + 1) * sizeof *root->f);
     if (!root->f || c * c != m->c || m->n % 2 || !m->n) return false;
-    for (int i = 0; i < m->n; i += 2) { /* equal factors are neighbours */
+    for (int i = 0; i < m->n; i += 2) { /* equal factors are adjacent */
         if (m->f[i] != m->f[i + 1]) return false;
         root->f[root->n++] = m->f[i];
     }
     return true;
 }
 
-/* Takes the term a * b * times out of the rest, if it is there. */
+/* Removes the term a * b * times from rest; false if there is none. */
 static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, const ir__mono *b, int times) {
     for (int i = 0; i < rest->n; i++) {
         ir__mono q, one;
@@ -8633,8 +8640,8 @@ static bool ir__take_product(ir__former *w, ir__poly *rest, const ir__mono *a, c
     return false;
 }
 
-/* p = r*r + rest, where r begins with the root of one term and the terms that are multiples of twice it give the
- * others. */
+/* p = r*r + rest. r starts with the root of one term; its other terms are the quotients of the terms of p by twice that
+   root. */
 static bool ir__split_square(ir__former *w, const ir__poly *p, const ir__mono *square, ir__split *s) {
     ir__mono root, twice;
     if (p->n < 3 || p->n > 64 || !ir__mono_root(w, square, &root)) return false;
@@ -8669,13 +8676,13 @@ static int ir__candidate_group(const void *a, const void *b) {
     return x->at - y->at;
 }
 
-/* Often first, then early first: the addresses that grouped them have no say. */
+/* By descending count, then by first occurrence, so the order does not depend on addresses. */
 static int ir__candidate_order(const void *a, const void *b) {
     const ir__candidate *x = (const ir__candidate *)a, *y = (const ir__candidate *)b;
     return x->count != y->count ? y->count - x->count : x->at - y->at;
 }
 
-/* Factors and numbers that occur in two terms or more, best first. Returns how many, -1 without memory. */
+/* Factors and numbers that occur in at least two terms, best first. Returns their number, -1 without memory. */
 static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
     int room = 0, n = 0, kept = 0;
     for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
@@ -8718,7 +8725,7 @@ static bool ir__best_split(ir__former *w, const ir__poly *p, ir__split *best) {
 
 static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth);
 
-/* The product of two forms with nested products flat and one number in front; the sign goes to *minus. */
+/* The product of two forms: nested products flattened, one number in front, the sign in *minus. */
 static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const ir__form *b, bool *minus) {
     const ir__form *arg[128], *side[2] = {a, b};
     int64_t c = 1;
@@ -8750,7 +8757,7 @@ static const ir__form *ir__form_product(ir__former *w, const ir__form *a, const 
     return ir__form_new(w, IND_EXPR_MUL, arg, n);
 }
 
-/* The sum with common factors taken out, as long as that saves operations. */
+/* The sum with common factors taken out, while that saves operations. */
 static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int depth) {
     ir__poly p = *all;
     if (p.n == 1) return ir__form_mono(w, p.t[0]);
@@ -9341,7 +9348,7 @@ static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
 /* ======================================================================================== src/ir/expr/choose_form.c */
 /* ---- choosing */
 
-/* The expression that the constructors make of a form, as the parser does. Invalid if they fail. */
+/* The expression that the constructors build from a form, as the parser would. Invalid if they fail. */
 static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     ind_context *c = w->context;
     if (f->id) return ir__expr_make(c, f->id);
@@ -9366,16 +9373,16 @@ static const ir__form *ir__form_at_level(ir__former *w, const ir__poly *sum, int
     if (level == 0) {
         p.t = (ir__mono *)ind__arena_copy(&w->arena, p.t, (size_t)p.n * sizeof *p.t);
         if (!p.t || !ir__rewrite_roundings(w, &p)) return NULL;
-        w->level = level; /* the operands have chosen theirs */
+        w->level = level; /* the operands have set their own level */
     }
     const ir__form *f = ir__form_sum(w, &p, 0);
     if (!f || f->depth > IR__MAX_FORM_DEPTH) return level < 2 ? NULL : f;
-    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* f may be an operand as it is */
+    ir__form *own = (ir__form *)ind__arena_copy(&w->arena, f, sizeof *f); /* a copy, as f may be a shared operand */
     if (!own || !(own->poly = (const ir__poly *)ind__arena_copy(&w->arena, &p, sizeof p))) return NULL;
     return own;
 }
 
-/* The text has to read back as e; what fails on the way is no failure of the caller's. */
+/* True if f may be printed. Text: f must read back as e. C: no intermediate result may leave the type. */
 static bool ir__form_allowed(ir__former *w, const ir__form *f, ind_expr e) {
     if (ir__style_is_c(w->style)) return f->fits;
     ind_expr value = ir__form_value(w, f);
@@ -9394,8 +9401,8 @@ static bool ir__has_lattice(const ir__poly *p) {
     return false;
 }
 
-/* The cheapest of the levels that is allowed; what is stored always is. If one rewritten rounding does not read back, a
-   second try finds out which. */
+/* The cheapest allowed form of the levels; the stored form is always allowed. If a sum with rewritten roundings does
+   not read back, a second try reads back each rewriting and rejects those that fail. */
 static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     ir__poly p;
     if (!ir__poly_of(w, e, &p)) return NULL;
@@ -9424,15 +9431,16 @@ static const ir__form *ir__form_numeric(ir__former *w, ind_expr e) {
     return own;
 }
 
-/* ---- comparisons: 0 < d, 0 <= d, 0 == d with what is negative in d on the left side */
+/* ---- comparisons: 0 < d, 0 <= d, 0 == d, with the negative terms of d on the left side */
 
 typedef struct ir__comparison {
     ind_expr e;
-    const ir__poly *d; /* without integer */
+    const ir__poly *d; /* without its integer */
     const ir__form *best;
 } ir__comparison;
 
-/* Tries d + integer with these terms (bits) and, if so, the integer on the left. */
+/* Tries d + integer with the terms in `left` (bit mask) on the left side, and with the integer there if
+   integer_left. */
 static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
     ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
     if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
@@ -9456,7 +9464,7 @@ static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t inte
     if (f && ir__form_cheaper(f, v->best) && ir__form_allowed(w, f, v->e)) v->best = f;
 }
 
-/* Tries op with the terms divided like this; where one side is empty, with each term alone on it. */
+/* Tries op with the negative terms on the left side. If one side would be empty, tries each single term there. */
 static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t integer) {
     uint32_t negative = 0, all = (1u << v->d->n) - 1;
     for (int i = 0; i < v->d->n; i++)
@@ -9469,7 +9477,7 @@ static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t
     }
 }
 
-/* The cheapest spelling of a comparison, if it is cheaper than f, its two sides as they are stored. */
+/* The cheapest form of a comparison; f, which compares the two sides as stored, if nothing is cheaper. */
 static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f) {
     ir__comparison v = {e, NULL, f};
     ir__poly d;
