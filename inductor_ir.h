@@ -248,7 +248,7 @@ typedef enum ind_symbol_kind {
 /* All fields together identify a symbol: the same name with another range is another symbol. */
 typedef struct ind_symbol {
     ind_symbol_kind kind;
-    int slot; /* INDEX: number of the loop; INDIRECT: number of the value in the body; SIZE: position in its graph */
+    int slot;            /* INDEX: which loop; INDIRECT: which value of the body; SIZE: position in its graph */
     const char *name;    /* as printed; interned copy */
     int64_t lo, hi;      /* inclusive range; derived from the extent for loop indices */
     int64_t multiple_of; /* >= 1 */
@@ -914,8 +914,8 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 /* =========================================================================================== src/ir/expr/internal.h */
 /* ---- expressions ---- */
 
-/* The rules of simplification: enumerator, name, law. The proof of each stands at the function that applies it; each
-   has its test in tests/unit/test_rules.c. b > 0 unless said otherwise. */
+/* The rules of simplification: enumerator, name, law. The function that applies a rule has its proof;
+   tests/unit/test_rules.c has a test for each. b > 0 unless stated otherwise. */
 #define IND__EXPR_RULES(X)                                                                                             \
     X(JOIN, "join", "q*(x % m) + q*m*(x // m) = q*x")                                                                  \
     X(JOIN_MODULAR, "join-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                                  \
@@ -955,7 +955,8 @@ typedef enum ind__expr_rule {
 #undef X
         IND__NUM_EXPR_RULES
 } ind__expr_rule;
-/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, its law in *law (may be NULL), how often it applied in this context. */
+/* Name of rule 0 .. IND__NUM_EXPR_RULES - 1, with its law in *law (may be NULL); and the number of times it applied in
+   this context. */
 const char *ind__expr_rule_name(int rule, const char **law);
 uint32_t ind__expr_rule_fired(const ind_context *c, int rule);
 
@@ -965,66 +966,66 @@ static inline bool ind__ok(ind_expr e) {
 ind_expr ind__index_symbol(ind_context *c, char prefix, int slot, ind_expr extent); /* "i0", "r1", ..: a loop index */
 ind_expr ind__indirect_symbol(ind_context *c, uint32_t value, ind_expr extent);     /* "t12" */
 bool ind__expr_depends(ind_expr e, ind_expr symbol);
-bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* any symbol of this kind inside */
-bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol inside */
-/* All symbols of e, each once, appended to out (at most max); returns how many there are. */
+bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind); /* a symbol of this kind occurs in e */
+bool ind__expr_is_size(ind_expr e);                        /* no loop index or indirect symbol occurs in e */
+/* Appends the symbols of e, each once, to out (at most max); returns their number. */
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max);
-/* e with from[i] (symbols) replaced by to[i], all at once. */
+/* e with from[i] (symbols) replaced by to[i], simultaneously. */
 ind_expr ind__substitute(ind_expr e, const ind_expr *from, const ind_expr *to, int n);
-/* A node of e's kind over n other arguments, through the simplifying constructors. */
+/* A node of e's kind over n other arguments, built by the simplifying constructors. */
 ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n);
-/* e == coefficient * symbol + rest, with neither holding the symbol. False if e is not affine in it. */
+/* Splits e == coefficient * symbol + rest; neither part contains the symbol. False if e is not affine in it. */
 bool ind__affine(ind_expr e, ind_expr symbol, ind_expr *coefficient, ind_expr *rest);
 uint32_t ind__num_exprs(const ind_context *c); /* interned so far */
-/* Prints for emitted code. name(symbol) gives the spelling of each symbol; type is the C type that literals and helper
-   functions use: "int" or "long long". Division of operands not proven non-negative by ind_floordiv / ind_floormod. */
+/* Prints for emitted code. name(symbol) writes the name of each symbol. wide: literals and helper functions are "long
+   long", else "int". Divisions of operands not proven nonnegative call ind_floordiv / ind_floormod. */
 typedef void (*ind__symbol_name_fn)(ind__text *t, ind_expr symbol, void *user);
 void ind__text_expr_c(ind__text *t, ind_expr e, bool wide, ind__symbol_name_fn name, void *user);
 /* Parses an expression; symbols through find (invalid expr: unknown, an error at that position). *end is set to the
-   first character not consumed. On failure returns invalid, with the message set and *end at the offence. */
+   first character not consumed. On failure returns invalid, with the message set and *end at the error. */
 typedef ind_expr (*ind__find_symbol_fn)(const char *name, size_t length, void *user);
 ind_expr ind__expr_parse(ind_context *c, const char *text, const char **end, ind__find_symbol_fn find, void *user);
-/* Row-major linear index of `index` in `size`, and back. */
+/* Row-major linear index of `index` in `size`, and its inverse. */
 ind_expr ind__linearise(ind_context *c, const ind_expr *index, const ind_expr *size, int rank);
 void ind__delinearise(ind_context *c, ind_expr linear, const ind_expr *size, int rank, ind_expr *index);
 ind_expr ind__align_up(ind_expr e, int64_t to);
 
 /* ---- index expressions and the loops they are in ---- */
 
-/* Expressions, facts and bodies of one context, made in another of the same root. Canonical form depends on structure
-   alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
+/* Imports expressions, facts and bodies of one context into another of the same root. Canonical form depends on
+   structure alone, so the result is the same expression over the same symbols. Freed with ind__import_end. */
 typedef struct ind__import {
     ind_context *to;
     struct ind__id_map {
         ind_context *context;
         uint32_t *slot; /* pairs of key (0: free) and value */
         uint32_t num, cap;
-        uint32_t lent; /* the capacity that is not freed here */
+        uint32_t lent; /* if the slots are borrowed: their capacity; they are not freed here */
     } made;            /* expressions by their ids */
 } ind__import;
-ind__import ind__import_begin(ind_context *to);        /* all that it imports is of one context */
+ind__import ind__import_begin(ind_context *to);        /* everything imported with it must come from one context */
 ind_expr ind__import_expr(ind__import *m, ind_expr e); /* invalid for the invalid one */
-ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds those of f to `to` */
+ind_status ind__import_facts(ind__import *m, const ind_facts *f, ind_facts *to); /* adds the facts of f to `to` */
 void ind__import_end(ind__import *m);
 /* e in context c: e itself, or imported. Invalid, with the error set, if the contexts have different roots. */
 ind_expr ind__in_context(ind_context *c, ind_expr e);
 
-/* x / y where y is proven to divide x; else invalid, without an error. */
+/* x / y if y is proven to divide x; else invalid, without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y);
-/* e with the loop index in vectors of n: n*g + l, where g is the index of the vector and *lane = l, in [0, n), that of
-   the element in it. Both are loop indices of their own. Invalid, without an error, if `index` is no loop index. */
+/* Substitutes n*g + l for the loop index: g is the number of the vector, *lane = l in [0, n) the element in it. Both
+   are new loop indices. Invalid, without an error, if `index` is no loop index. */
 ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane);
-/* If e moves by one with each step of the loop index from every multiple of n to the next: e at those multiples, in an
-   index of its own; else invalid, without an error. */
+/* If e grows by one with each step of the loop index, from every multiple of n to the next: e at those multiples, in a
+   new loop index. Else invalid, without an error. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n);
-int ind__expr_divisions(ind_expr e); /* number of // and %, equal ones counted each time; at most INT_MAX */
-/* a <= b for all sizes, also where maxima have to be taken apart: as offsets in memory plans are. */
+int ind__expr_divisions(ind_expr e); /* number of // and %, counting repeated ones each time; saturates at INT_MAX */
+/* a <= b for all sizes. Also splits maxima into cases, as offsets in memory plans require. */
 bool ind__known_le_max(ind_expr a, ind_expr b);
-/* ind_bounds under the facts in force. All code after the IR takes bounds of extents, offsets and counts from here. */
+/* ind_bounds under the facts in force. All code after the IR gets bounds of extents, offsets and counts from here. */
 void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi);
 
-/* Several expressions as one straight program over int64 slots: slot i < num_inputs is input i. For launch formulas and
-   for the evaluator. */
+/* Several expressions as one straight-line program over int64 slots: slot i < num_inputs is input i. For launch
+   formulas and the evaluator. */
 typedef struct ind__program_op {
     uint8_t kind; /* ind_expr_kind; INT: value in imm */
     uint32_t a, b, c;
@@ -1042,9 +1043,9 @@ typedef struct ind__program {
     uint32_t num_memo, cap_memo;
 } ind__program;
 ind_status ind__program_init(ind__program *p, ind_context *c, const ind_expr *inputs, uint32_t num_inputs);
-/* Slot that will hold e; UINT32_MAX on failure (an unknown symbol or no memory). */
+/* Adds e; returns the slot of its value, UINT32_MAX on failure (an unknown symbol or no memory). */
 uint32_t ind__program_add(ind__program *p, ind_expr e);
-/* slots has num_inputs + num_ops entries, the first num_inputs filled by the caller. */
+/* slots has num_inputs + num_ops entries; the caller fills the first num_inputs. */
 ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERFLOW, IND_INVALID_ARGUMENT (x // 0) */
 void ind__program_free(ind__program *p);
 
@@ -2285,15 +2286,16 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed) {
 /* ============================================================================================= src/ir/expr/intern.c */
 /* ------------------------------------------------------------------------------------------------ >>intern */
 
-/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` counts them. */
+/* An interned symbol. `key` orders symbols by name: length, then the first characters. `number` is its sequence
+   number. */
 typedef struct ir__symbol {
-    ind_symbol symbol; /* first */
+    ind_symbol symbol; /* must be first */
     uint64_t key;
     uint32_t number;
 } ir__symbol;
 
-/* 32 bytes and, for more than two arguments, 4 for each of them; the hash table adds 7 to 10. Nodes and symbols never
-   move or change: one thread may read existing expressions while another makes new ones. */
+/* A node takes 32 bytes, and 4 bytes per argument if there are more than two; the hash table adds 7 to 10. Nodes and
+   symbols never move or change, so one thread may read existing expressions while another creates new ones. */
 typedef struct ir__expr_node {
     int64_t lo, hi; /* bounds; INT: the value */
     union {
@@ -2301,33 +2303,33 @@ typedef struct ir__expr_node {
         const uint32_t *many;     /* num_args > 2 */
         const ir__symbol *symbol; /* SYM */
     } arg;
-    uint32_t symbols; /* Bloom mask of the symbols inside, and in the extents of loop indices */
+    uint32_t symbols; /* Bloom mask of the symbols in it, including those in the extents of loop indices */
     uint32_t num_args : 19, kind : 5, depth : 8;
 } ir__expr_node;
 _Static_assert(sizeof(ir__expr_node) == 32, "the memory of a node is part of what this header promises");
 
-#define IND__NODE_BITS   10 /* nodes of a segment, segments of a group and groups, in bits */
+#define IND__NODE_BITS   10 /* log2 of the nodes per segment; the next: of segments per group and of groups */
 #define IND__GROUP_BITS  11
-#define IND__MAX_DEPTH   160 /* of nested expressions: bounds the recursion below */
+#define IND__MAX_DEPTH   160 /* nesting of expressions; bounds recursion */
 #define IND__MAX_TERMS   65536
 #define IND__MAX_FACTORS 60
-#define IND__MAX_RULES   64    /* rules applied to what rules made; beyond, a division stays as it is */
+#define IND__MAX_RULES   64    /* nested applications of rules; beyond, a division stays unsimplified */
 #define IND__MAX_EXPAND  64    /* terms that a product of sums may be expanded to */
-#define IND__MAX_CACHE   32768 /* results remembered */
-#define IND__MIN_CACHE   16384 /* too few, and what a nested expression needs is computed again at every level */
-#define IND__WORD_BLOCK  4096  /* argument lists are cut from blocks of this many words */
+#define IND__MAX_CACHE   32768 /* cached results */
+#define IND__MIN_CACHE   16384 /* with fewer, every level of a nested expression recomputes the same results */
+#define IND__WORD_BLOCK  4096  /* size in words of a block of argument lists */
 
-/* What is remembered beside results of operations: is a <= b, is a < b; the hint of a; the loop index of an extent. */
+/* Cached besides results of operations: whether a <= b, whether a < b, the hint of a, the loop index of an extent. */
 enum { IND__CACHED_BELOW = IND_EXPR_WHERE + 1, IND__CACHED_HINT = IND__CACHED_BELOW + 2, IND__CACHED_INDEX };
 
 typedef struct ir__op_cache_entry {
-    uint32_t key; /* what was asked under which facts (ir__cache_key) */
+    uint32_t key; /* operation and fact set (ir__cache_key) */
     uint32_t a, b, result;
 } ir__op_cache_entry;
 
-/* The value of a node at one of the points where proofs are tried first (>>assume). */
+/* The value of a node at one of the sample points that are tried before a proof (>>assume). */
 typedef struct ir__sample {
-    uint32_t id; /* 0: free */
+    uint32_t id; /* 0: empty */
     uint16_t point;
     bool valid;
     int64_t value;
@@ -2335,7 +2337,7 @@ typedef struct ir__sample {
 #define IND__SAMPLES     2048
 #define IND__MAX_JOINING 3
 
-/* Integers that are found without a search: coefficients, divisors, strides. */
+/* Integers found without a hash lookup: coefficients, divisors, strides. */
 #define IND__LEAST_SMALL (-64)
 #define IND__NUM_SMALL   320
 
@@ -2343,8 +2345,8 @@ struct ind__interner {
     ind_context *context;
     ir__expr_node **group[1 << IND__GROUP_BITS]; /* each has 1 << IND__GROUP_BITS segments */
     uint32_t num_nodes;                          /* ids 1..num_nodes-1 */
-    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A search reads the tags, 16 bits of
-       the hash each and 0 where the place is free; a look into a node is then nearly always a find. */
+    /* Hash table of the nodes: open addressing, linear probing, 58 to 88 % full. A lookup reads the tags first: 16 bits
+       of the hash, 0 if the slot is empty. So a node whose tag matches is nearly always the one searched for. */
     uint32_t *slot;
     uint16_t *tag;
     uint32_t table_size;
@@ -2354,15 +2356,15 @@ struct ind__interner {
     uint32_t words_left;
     struct ir__term_block *free_terms;
     uint32_t num_symbols;
-    ir__op_cache_entry *cache; /* results of simplifying constructors; as many as there are buckets, up to a limit */
+    ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t joining;                    /* levels of ir__sum_join at work */
+    uint32_t joining;                    /* nesting of ir__sum_join */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
-    int proving;                         /* > 0: a proof is under way */
-    int dividing;                        /* divisions that rules on divisions asked for, one inside the other */
-    uint32_t num_generations;            /* the last number given to a state of a fact set; even */
+    int proving;                         /* > 0: a proof is in progress */
+    int dividing;                        /* nesting of divisions that rules on divisions built */
+    uint32_t num_generations;            /* the last generation given to a state of a fact set; even */
 };
 
 static ir__expr_node *ir__node_at(const struct ind__interner *in, uint32_t id) {
@@ -2422,7 +2424,8 @@ static void ir__table_put(struct ind__interner *in, uint32_t id, uint32_t hash) 
     in->slot[at] = id;
 }
 
-/* The next place from *at on whose tag is that of the hash; 0 if there is none. Call again with *at moved on by one. */
+/* The next node, from slot *at on, whose tag is that of the hash; 0 if there is none. To continue the search, advance
+ *at by one. */
 static uint32_t ir__table_next(const struct ind__interner *in, uint32_t hash, uint32_t *at) {
     const uint16_t tag = ir__hash_tag(hash);
     for (; *at < in->table_size || (*at = 0, true); ++*at) {
@@ -2450,7 +2453,7 @@ static uint32_t ir__hash_node(const struct ind__interner *in, uint32_t id) {
     return ir__hash_args((ind_expr_kind)n->kind, ir__node_args(n), n->num_args, n->kind == IND_EXPR_INT ? n->lo : 0);
 }
 
-/* The table of results grows with the nodes, as long as it helps. */
+/* The cache grows with the nodes, up to its limit. */
 static bool ir__cache_grow(struct ind__interner *in) {
     if (in->num_nodes < in->cache_size || in->cache_size >= IND__MAX_CACHE) return true;
     ir__op_cache_entry *cache =
@@ -2480,7 +2483,7 @@ static bool ir__interner_rehash(struct ind__interner *in) {
     return ir__cache_grow(in);
 }
 
-/* Memory for the node `id`, which is the first of a segment or follows one that is there. */
+/* Allocates memory for node `id`, which starts a segment or follows an existing node. */
 static bool ir__interner_reserve(struct ind__interner *in, uint32_t id) {
     ir__expr_node ***group = &in->group[id >> (IND__NODE_BITS + IND__GROUP_BITS)];
     if (!*group) *group = (ir__expr_node **)ind__alloc(in->context, sizeof **group << IND__GROUP_BITS);
@@ -2503,7 +2506,7 @@ static uint32_t ir__interner_append(struct ind__interner *in) {
     return id;
 }
 
-/* n words that live as long as the context. */
+/* n words with the lifetime of the context. */
 static uint32_t *ir__words(struct ind__interner *in, uint32_t n) {
     if (n > in->words_left) {
         uint32_t block = n > IND__WORD_BLOCK ? n : IND__WORD_BLOCK;
@@ -2526,8 +2529,8 @@ static ind_expr ir__expr_none(ind_context *c) {
     return ir__expr_make(c, 0);
 }
 
-/* Interval arithmetic. An end of INT64_MIN below or INT64_MAX above is no bound; a value that exceeds 64 bits does not
-   exist, so an end may be cut to what 64 bits hold. */
+/* Interval arithmetic. lo == INT64_MIN or hi == INT64_MAX means unbounded. No value exceeds 64 bits, so an end may
+   saturate. */
 typedef struct ir__range {
     int64_t lo, hi;
 } ir__range;
@@ -2558,7 +2561,7 @@ static int64_t ir__floor_div(int64_t a, int64_t b) {
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
-/* Python's a % b, which does not overflow where a - b * (a // b) does on its way. */
+/* Python's a % b, without the overflow of a - b * (a // b). */
 static int64_t ir__floor_mod(int64_t a, int64_t b) {
     int64_t r = b == -1 ? 0 : a % b;
     return r && (r < 0) != (b < 0) ? r + b : r;
@@ -2583,7 +2586,7 @@ static ir__range ir__range_neg(ir__range a) {
     return r;
 }
 
-/* A product is bilinear: its extremes are at the corners. */
+/* A product is bilinear, so its extremes are at the corners. */
 static ir__range ir__range_mul(ir__range a, ir__range b) {
     int64_t v[4] = {ir__sat_mul(a.lo, b.lo), ir__sat_mul(a.lo, b.hi), ir__sat_mul(a.hi, b.lo), ir__sat_mul(a.hi, b.hi)};
     ir__range r = {v[0], v[0]};
@@ -2591,11 +2594,11 @@ static ir__range ir__range_mul(ir__range a, ir__range b) {
         ir__range corner = {v[i], v[i]};
         r = ir__range_hull(r, corner);
     }
-    if (r.hi == INT64_MIN) r.hi++; /* of -1 times INT64_MAX, which is a number here, not an unbounded end */
+    if (r.hi == INT64_MIN) r.hi++; /* -1 times INT64_MAX: here INT64_MAX is a number, not "unbounded" */
     return r;
 }
 
-/* a to the power k >= 1. An odd power is monotone; an even one is that of |a|, which reaches 0 only if a does. */
+/* a to the power k >= 1. An odd power is monotone. An even power is that of |a|, which reaches 0 only if a does. */
 static ir__range ir__range_power(ir__range a, int k) {
     if (k % 2 == 0) {
         ir__range minus = ir__range_neg(a);
@@ -2607,13 +2610,13 @@ static ir__range ir__range_power(ir__range a, int k) {
     return r;
 }
 
-/* The part of a divisor's range above zero, or of its negation's: empty where lo > hi. */
+/* The positive part of a divisor's range (or of its negation's): empty if lo > hi. */
 static ir__range ir__range_positive(ir__range b) {
     if (b.lo < 1) b.lo = 1;
     return b;
 }
 
-/* a // b for 0 < b.lo <= b.hi: rises with a; rises with b where a < 0, falls where a >= 0. */
+/* a // b for 0 < b.lo <= b.hi: increasing in a; increasing in b if a < 0, decreasing if a >= 0. */
 static ir__range ir__range_div_positive(ir__range a, ir__range b) {
     ir__range r = a;
     if (a.lo != INT64_MIN) r.lo = ir__floor_div(a.lo, a.lo < 0 ? b.lo : b.hi);
@@ -2621,7 +2624,7 @@ static ir__range ir__range_div_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a // b = (-a) // (-b), so a divisor's range is taken on either side of zero. */
+/* a // b = (-a) // (-b), so the negative and the positive part of a divisor's range are handled separately. */
 static ir__range ir__range_div(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_div_positive(a, above);
@@ -2629,8 +2632,8 @@ static ir__range ir__range_div(ir__range a, ir__range b) {
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_div_positive(a, above));
 }
 
-/* a % b for 0 < b.lo <= b.hi: in [0, b), and a itself where a is in [0, b); never more than a >= 0. With one b and one
-   quotient at both ends of a it is a less a constant. */
+/* a % b for 0 < b.lo <= b.hi: in [0, b); equal to a if a is in [0, b); at most a if a >= 0. If b is constant and both
+   ends of a have the same quotient, it is a minus a constant. */
 static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     ir__range r = {0, b.hi == INT64_MAX ? b.hi : b.hi - 1};
     if (a.lo >= 0 && a.hi < b.lo) return a;
@@ -2646,7 +2649,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
     return r;
 }
 
-/* a % b = -((-a) % (-b)). Of b = -2^63 the negation is cut to INT64_MAX, an end that is no bound. */
+/* a % b = -((-a) % (-b)). For b = -2^63 the negation saturates to INT64_MAX, which means unbounded. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
     if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
@@ -2661,12 +2664,12 @@ static ir__range ir__range_extreme(bool max, ir__range a, ir__range b) {
     return r;
 }
 
-/* The range of a node of this kind from its arguments' ranges, which `of` gives; no leaf. */
+/* The range of a node of this kind (no leaf) from the ranges of its arguments, which `of` returns. */
 typedef ir__range (*ir__range_fn)(ind_context *c, uint32_t id, void *user);
 
 static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, ir__range_fn of, void *user) {
     ir__range r = {1, 1};
-    for (int i = 0, power; i < n; i += power) { /* equal factors are neighbours */
+    for (int i = 0, power; i < n; i += power) { /* equal factors are adjacent */
         for (power = 1; i + power < n && arg[i + power] == arg[i];) power++;
         r = ir__range_mul(r, ir__range_power(of(c, arg[i], user), power));
     }
@@ -2675,7 +2678,8 @@ static ir__range ir__range_product(ind_context *c, const uint32_t *arg, int n, i
 
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r);
 
-/* The range of a % m for an integer m, where a is r more than a multiple of g: ends moved inwards to such numbers. */
+/* The range of a % m for an integer m. If a is r more than a multiple of g, the ends are moved inwards to such
+   numbers. */
 static ir__range ir__range_residue(ind_context *c, const uint32_t *arg, ir__range range) {
     const ir__expr_node *m = ir__node_at(c->interner, arg[1]);
     int64_t r;
@@ -2720,7 +2724,7 @@ static void ir__node_bounds(ind_context *c, ir__expr_node *n) {
     n->hi = r.hi;
 }
 
-/* Ends rounded inwards to multiples of m; an end that is no bound stays. Empty (lo > hi) if there is no multiple. */
+/* Ends rounded inwards to multiples of m; an unbounded end stays unbounded. Empty (lo > hi) if there is no multiple. */
 static ir__range ir__range_multiples(ir__range r, int64_t m) {
     if (m < 2) return r;
     int64_t up = r.lo == INT64_MIN ? 0 : -ir__floor_div(-r.lo, m), down = ir__floor_div(r.hi, m);
@@ -2741,7 +2745,7 @@ static uint32_t ir__find_node(const struct ind__interner *in, ind_expr_kind kind
     return id;
 }
 
-/* The node with this kind and these arguments (INT: value); no symbols here. */
+/* The node with this kind and these arguments (INT: this value); not for symbols. */
 static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *arg, int count, int64_t value) {
     struct ind__interner *in = c->interner;
     uint32_t num_args = (uint32_t)count, hash = ir__hash_args(kind, arg, num_args, value), *list = NULL;
@@ -2788,7 +2792,7 @@ static bool ir__same_symbol(const ind_symbol *a, const ind_symbol *b) {
            !strcmp(a->name, b->name);
 }
 
-/* Symbols are found through the hash of their fields. */
+/* Looks up a symbol by the hash of its fields. */
 static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol *s, uint32_t hash) {
     uint32_t at = (uint32_t)((uint64_t)hash * in->table_size >> 32), id;
     for (; (id = ir__table_next(in, hash, &at)); at++) {
@@ -2798,7 +2802,7 @@ static uint32_t ir__find_symbol(const struct ind__interner *in, const ind_symbol
     return id;
 }
 
-/* Short names before long ones, so that s2 stands before s10; then by the first characters. */
+/* Orders by length, so that s2 comes before s10, then by the first characters. */
 static uint64_t ir__symbol_key(const char *name) {
     size_t length = strlen(name);
     uint64_t key = length < 255 ? length : 255;
@@ -2855,7 +2859,7 @@ ind_expr ind_symbol_expr(ind_context *c, const ind_symbol *symbol) {
     n->kind = IND_EXPR_SYM;
     n->arg.symbol = copy;
     n->symbols = 1u << (copy->number & 31);
-    if (ind__ok(s.extent)) { /* walks go on into the extent: a proof may need it */
+    if (ind__ok(s.extent)) { /* traversals continue into the extent, as a proof may need it */
         n->symbols |= ir__node_of(s.extent)->symbols;
         n->depth = (ir__node_of(s.extent)->depth + 1u) & 255u;
     }
@@ -2923,7 +2927,7 @@ bool ind_expr_is_int(ind_expr e, int64_t *value) {
 
 static bool ir__same_symbol_elsewhere(const ind_symbol *a, const ind_symbol *b);
 
-/* Are nodes of two contexts of one root the same expression? */
+/* True if nodes of two contexts with one root are the same expression. */
 static bool ir__same_elsewhere(ind_expr a, ind_expr b) {
     if (!a.id || !b.id) return a.id == b.id;
     const ir__expr_node *x = ir__node_of(a), *y = ir__node_of(b);
@@ -3976,7 +3980,7 @@ ind_expr ind_expr_sum(ind_context *c, const ind_expr *v, int n) {
 /* =========================================================================================== src/ir/expr/products.c */
 /* ---- products */
 
-/* Multiplies out. False without an error if an integer overflows on the way. */
+/* Expands the product. False without an error if an integer overflows. */
 static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
     for (uint32_t i = 0; i < x->num; i++)
         for (uint32_t j = 0; j < y->num && !out->failed; j++) {
@@ -3987,7 +3991,8 @@ static bool ir__expand(const ir__sum *x, const ir__sum *y, ir__sum *out) {
     return true;
 }
 
-/* A product of two sums that is too large to multiply out, or whose integers would overflow, stays a product. */
+/* Builds a product. A product of two sums that is too large to expand, or whose integers would overflow, stays a
+   product. */
 static ind_expr ir__make_mul(ind_expr a, ind_expr b) {
     ind_context *c = a.context;
     ir__sum x = {.context = c}, y = {.context = c}, s = {.context = c};
@@ -4025,7 +4030,7 @@ static ind_expr ir__mul2(ind_expr a, ind_expr b) {
     if (ia && ib) return ind__mul_overflow(x, y, &v) ? ir__fail_overflow(a.context) : ind_int(a.context, v);
     if ((ia && x == 1) || (ib && !y)) return b;
     if ((ib && y == 1) || (ia && !x)) return a;
-    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to multiply out or to join */
+    if (ir__is_plain(a) && ir__is_plain(b)) { /* nothing to expand or to combine */
         ir__term t;
         ir__mul_terms(ir__term_of(a), ir__term_of(b), &t);
         return ir__term_expr(t);
@@ -4692,13 +4697,13 @@ static void ir__list_push(ir__list *l, ind_expr e) {
         l->failed = true;
 }
 
-/* Appends e, or its arguments where e is of this kind. */
+/* Appends e, or its arguments if e is of this kind. */
 static void ir__list_flatten(ir__list *l, ind_expr e, ind_expr_kind kind) {
     bool flat = ind_expr_query_kind(e) == kind;
     for (int i = 0; i < (flat ? ind_expr_num_args(e) : 1); i++) ir__list_push(l, flat ? ind_expr_arg(e, i) : e);
 }
 
-/* Sorts, and keeps one of equal ones. */
+/* Sorts and removes duplicates. */
 static void ir__list_sort(ir__list *l) {
     if (l->failed || !l->num) return;
     qsort(l->v, l->num, sizeof *l->v, ir__expr_order);
@@ -4708,7 +4713,7 @@ static void ir__list_sort(ir__list *l) {
     l->num = n;
 }
 
-/* Interns a node over the list and frees it. */
+/* Interns a node with the list as arguments, and frees the list. */
 static ind_expr ir__list_intern(ir__list *l, ind_expr_kind kind) {
     ind_context *c = l->context;
     uint32_t local[32], *id = l->num <= 32 ? local : (uint32_t *)ind__alloc(c, l->num * sizeof *id);
@@ -4729,20 +4734,21 @@ static bool ir__is_arg_of(ind_expr e, ind_expr_kind kind, ind_expr arg) {
     return false;
 }
 
-/* Is a never the one that Min (Max) has to look at, because of b? Max(x, Min(x, y)) = x and the other way round. */
+/* True if Min (Max) never needs a, because of b: b is at most (at least) a. Max(x, Min(x, y)) = x, and dually. */
 static bool ir__dominated(ind_expr_kind kind, ind_expr a, ind_expr b, bool prove) {
     int64_t alo, ahi, blo, bhi;
     ind_expr_bounds(a, &alo, &ahi);
     ind_expr_bounds(b, &blo, &bhi);
     bool max = kind == IND_EXPR_MAX;
     if (ir__is_arg_of(a, max ? IND_EXPR_MIN : IND_EXPR_MAX, b)) return true;
-    /* INT64_MAX is the end of a symbol, but no bound of what is computed from symbols: that may be more on the way */
+    /* INT64_MAX bounds a symbol, but not an expression: an intermediate result may be larger */
     bool bounded = (max ? ahi : bhi) != INT64_MAX || !ind_expr_num_args(max ? a : b);
     if (bounded && (max ? ahi <= blo : alo >= bhi)) return true;
     return prove && (max ? ind_known_le(a, b) : ind_known_le(b, a));
 }
 
-/* Drops dominated arguments. Many arguments are compared with the one of the best bound only, to stay linear. */
+/* Drops dominated arguments. More than 32 arguments are compared only with the one with the best bound, to stay
+   linear. */
 static void ir__lattice_prune(ir__list *l, ind_expr_kind kind) {
     const bool all = l->num <= 32, max = kind == IND_EXPR_MAX;
     uint32_t best = 0, kept = 0;
@@ -4791,8 +4797,9 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
-/* Does the Min or Max stand with the other sign, as -Max(-a, -b) or -Min(-a, -b)? With a 0 it is always the Max; else
-   the one whose first term is positive: of the first terms of the arguments that which comes before the others. */
+/* True if the Min or Max is written with the other sign, as -Max(-a, -b) or -Min(-a, -b). If an argument is 0, the
+   canonical form is the Max. Else it is the one whose first term is positive: the term that comes first among the first
+   terms of the arguments. */
 static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
     ir__term first = {0};
     int64_t value;
@@ -4812,8 +4819,9 @@ static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
     return negative && !positive;
 }
 
-/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g keeps or turns the order.
-   g > 1 only if a multiplication goes, so that the result does not grow, or goes out of Min(0, g*a + g*b). */
+/* Min(g*a, g*b) = g*Min(a, b) for an integer g > 0, g*Max(a, b) for g < 0: multiplying by g preserves or reverses the
+   order. g > 1 is taken out only if that removes a multiplication from an argument, so that the result does not grow,
+   or from Min(0, g*a + g*b). */
 static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     int64_t g = 0;
     uint32_t freed = 0;
@@ -4837,7 +4845,7 @@ static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
     return r;
 }
 
-/* Min or Max of n >= 1 expressions: flat, sorted, without arguments that another one beats for all values. */
+/* Min or Max of n >= 1 expressions: flat, sorted, without dominated arguments. */
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n) {
     if (n < 1 || !ir__all_ok(c, v, n)) return ir__expr_none(c);
     ir__list l = {.context = c};
@@ -5593,35 +5601,35 @@ ind_expr ind__align_up(ind_expr e, int64_t to) {
 /* ============================================================================================= src/ir/expr/proofs.c */
 /* ---- proofs ---- */
 
-/* What a fact set knows, besides the ranges of its symbols. Everything here is in terms of symbols that are not
-   replaced. Ids are of expressions of the context. */
+/* The knowledge of a fact set, besides the ranges of its symbols. All of it is in terms of symbols that are not
+   replaced. Ids are expressions of the context. */
 typedef struct ir__ids {
     uint32_t *id;
     uint32_t num, cap;
 } ir__ids;
 
 typedef struct ir__knowledge {
-    ir__ids from, to;    /* replaced symbols and their values: no symbol of `from` is in any value */
+    ir__ids from, to;    /* replaced symbols and their values: no value contains a symbol of `from` */
     ir__id_map replaced; /* symbol to 1 + its position in `from` */
     uint64_t mask;       /* Bloom: the replaced symbols */
     ir__ids relation;    /* each is >= 0 */
-    ir__ids nonzero;     /* each is != 0, in the form of ir__primitive */
+    ir__ids nonzero;     /* each is != 0, normalised by ir__primitive */
     ir__ids residue;     /* triples (e, m, r): e % m == r */
-    ir__ids condition;   /* each is true; what was not understood otherwise */
+    ir__ids condition;   /* conditions that hold and that are stored as a whole */
     ir__id_map truth;    /* condition to 1 (true) or 2 (false) */
 } ir__knowledge;
 
 struct ind_facts {
-    ind__owned owned; /* first */
+    ind__owned owned; /* must be first */
     ind_context *context;
     ir__knowledge known;
-    uint32_t generation;             /* changes whenever `known` does; no two sets share one */
+    uint32_t generation;             /* changes with `known`; no two sets share one */
     ir__ids declared, guard, symbol; /* as given; the symbols that occur in them */
-    ir__id_map memo;                 /* one pass of simplification under this generation */
+    ir__id_map memo;                 /* cached results of a simplification pass under this generation */
     uint32_t memo_generation;
-    bool simplifying; /* expressions that are built now have no replaced symbols */
-    ir__ids agenda;   /* while assuming: conditions yet to be learnt */
-    int narrowings;   /* while assuming: how often relations may still narrow a range */
+    bool simplifying; /* expressions being built contain no replaced symbols */
+    ir__ids agenda;   /* while assuming: conditions to be learnt */
+    int narrowings;   /* while assuming: remaining number of narrowings by relations */
 };
 
 static ind_facts *ir__facts_in_force(ind_context *c) {
@@ -5638,8 +5646,8 @@ ind_facts *ind_facts_enter(ind_context *c, ind_facts *f) {
     return before;
 }
 
-/* 0 without a fact set in force, else a number that no other state of any set has: keys what is remembered. What is
-   built in the course of a proof is proven with bounds alone, or proofs would go on for ever: it has the odd number. */
+/* A cache key: 0 without a fact set in force, else a number unique to this state of this set. Expressions built within
+   a proof are proven with bounds alone, as proofs would otherwise not terminate; their key is odd. */
 static uint32_t ir__facts_generation(ind_context *c) {
     return (c->interner->facts ? c->interner->facts->generation : 0) + (c->interner->proving > 0);
 }
@@ -5662,9 +5670,9 @@ static ind_expr ir__extent_in_force(ind_expr extent) {
     return f && ir__node_of(extent)->symbols & f->known.mask ? ir__settle(f, extent) : extent;
 }
 
-/* A lower bound of e in which one loop index or modulo is replaced by the end of its range that makes the term
-   smallest: the term q * f with 0 <= f <= top becomes 0 if q >= 0 and q * top if q <= 0. Valid for any f, as the terms
-   of a sum may be bounded one by one. */
+/* A lower bound of a term: one loop index or modulo is replaced by the end of its range that minimises the term. q * f
+   with 0 <= f <= top becomes 0 if q >= 0, and q * top if q <= 0. Each term of a sum may be bounded separately, so this
+   is valid for any f. */
 static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
     for (int i = 0; i < ir__num_factors(t.m); i++) {
         ind_expr f = ir__factor_at(t.m, i), end;
@@ -5675,7 +5683,7 @@ static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
             ind_expr_bounds(end, &least, NULL);
-            if (least < 1) continue; /* of a divisor below 0 the modulo is below 0 */
+            if (least < 1) continue; /* with a negative divisor the modulo is not positive */
         } else {
             continue;
         }
@@ -5715,7 +5723,7 @@ static bool ir__has_product(ind_expr e) {
     return false;
 }
 
-/* l + s' for a symbol s with the lower bound l != 0, s' >= 0; else the factor itself. */
+/* l + s' with s' >= 0 for a symbol s with the lower bound l != 0; else the factor itself. */
 static ind_expr ir__shifted(ind_expr f) {
     const ind_symbol *s = ind_expr_symbol(f);
     int64_t lo, hi;
@@ -5725,12 +5733,11 @@ static ind_expr ir__shifted(ind_expr f) {
     moved.lo = moved.hint = 0;
     if (hi == INT64_MAX || ind__sub_overflow(hi, lo, &moved.hi)) moved.hi = INT64_MAX;
     moved.multiple_of = 1;
-    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* its own: two symbols may differ in any field */
+    moved.slot = -1 - (int)ir__node_of(f)->arg.symbol->number; /* unique: two symbols may differ in any field */
     return ind_expr_add(ind_symbol_expr(f.context, &moved), ind_int(f.context, lo));
 }
 
-/* e with every symbol that is a factor of a term shifted to begin at 0: then a polynomial with no negative coefficient
-   is never negative. */
+/* e with every symbol in it shifted to start at 0: a polynomial without negative coefficients is then nonnegative. */
 static ind_expr ir__shift_sizes(ind_expr e) {
     ir__sum s = {.context = e.context};
     for (int i = 0; i < ir__num_terms(e) && !s.failed; i++) {
@@ -5741,11 +5748,11 @@ static ind_expr ir__shift_sizes(ind_expr e) {
     return ir__sum_finish(&s);
 }
 
-/* Limits of the search. Constructors prove a lot, nearly always in vain: without relations one step has to do. */
+/* Limits of the search. Constructors try many proofs, nearly all in vain; without relations one step must be enough. */
 #define IND__PROOF_TRIES 32
 #define IND__PROOF_DEPTH 3
-#define IND__PROOF_TERMS 32 /* longer sums are only bounded */
-#define IND__PLAIN_TERMS 6  /* the same without relations */
+#define IND__PROOF_TERMS 32 /* longer sums: only bounds */
+#define IND__PLAIN_TERMS 6  /* the same limit without relations */
 
 typedef struct ir__proof {
     ind_facts *facts; /* may be NULL */
@@ -5754,13 +5761,13 @@ typedef struct ir__proof {
 
 static bool ir__prove(ir__proof *p, ind_expr e, int depth);
 
-/* e - q * f + q * value for e with the term q * f: the factor f of one term is bounded by value. */
+/* e with the factor f of its term q * f replaced by value: e - q * f + q * value. */
 static ind_expr ir__exchange(ind_expr e, ind_expr q, ind_expr f, ind_expr value) {
     return ind_expr_add(ind_expr_sub(e, ir__mul2(q, f)), ir__mul2(q, value));
 }
 
-/* q * Min(a, b, ..) is q * a or q * b or ..: e >= 0 if it is with each of them in its place. With q <= 0 one of them is
-   enough, as Min(a, b) <= a; so with Max and q >= 0. */
+/* q * Min(a, b, ..) is one of q * a, q * b, ..: e >= 0 if it holds with each of them substituted. With q <= 0 one of
+   them is enough, as Min(a, b) <= a; the same for Max with q >= 0. */
 static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
     int64_t lo, hi;
     ind_expr_bounds(q, &lo, &hi);
@@ -5770,8 +5777,8 @@ static bool ir__prove_lattice(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, 
     return !any;
 }
 
-/* For b > 0: x - b + 1 <= b * (x // b) <= x. The term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
-   x; with any q, b*e is bounded so: e >= 0 if b*e > -b. */
+/* For b > 0: x - b + 1 <= b * (x // b) <= x. So a term q * (x // b) with q = b * j is bounded by j * (x - b + 1) or j *
+   x. For any other q, b*e is bounded this way: e >= 0 if b*e > -b. */
 static bool ir__prove_quotient(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, int depth) {
     ind_context *c = e.context;
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1), one = ind_int(c, 1);
@@ -5796,15 +5803,15 @@ static bool ir__prove_modulo(ir__proof *p, ind_expr e, ind_expr q, ind_expr f, i
     return hi <= 0 && lo >= 0 && least > 0 && ir__prove(p, ir__exchange(e, q, f, ind_expr_arg(f, 0)), depth);
 }
 
-/* Do other terms than the i-th have symbols of this set? */
+/* True if a term other than the i-th has symbols of this set. */
 static bool ir__others_share(ind_expr e, int i, uint32_t symbols) {
     for (int k = 0; k < ir__num_terms(e); k++)
         if (k != i && ir__node_of(ir__term_at(e, k))->symbols & symbols) return true;
     return false;
 }
 
-/* An exchange says more than bounds do only if something cancels, so with a symbol in common; a quotient by a symbol
-   brings its divisor to the other terms. */
+/* Replacing a factor is better than its bounds only if something cancels, which requires a common symbol. Exception: a
+   quotient by a symbol multiplies the other terms by its divisor. */
 static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     for (int i = 0; i < ir__num_terms(e); i++) {
         ind_expr t = ir__term_at(e, i);
@@ -5826,8 +5833,8 @@ static bool ir__prove_factors(ir__proof *p, ind_expr e, int depth) {
     return false;
 }
 
-/* With the term c*k*m of e and d*m of the relation r >= 0, c and d of one sign and k >= 0, the terms cancel in
-   |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
+/* Combines e with a relation r >= 0. For a term c*k*m of e and a term d*m of r, with c and d of one sign and k >= 0,
+   the terms cancel in |d|*e - |c|*k*r =: w, and |d|*e >= w. So w > -|d| gives e > -1. */
 static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, ir__term u, int depth) {
     ind_context *c = e.context;
     ir__term unit = {1, u.m, 0}, k;
@@ -5841,7 +5848,7 @@ static bool ir__prove_by_term(ir__proof *p, ind_expr e, ir__term t, ind_expr r, 
     return ir__prove(p, ind_expr_add(w, ind_int(c, d - 1)), depth);
 }
 
-/* Negative terms first: it is they that keep e from being bounded. */
+/* Negative terms first, as they keep the bound of e negative. */
 static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int depth) {
     const ir__ids *list = &p->facts->known.relation;
     for (int i = 0; i < ir__num_terms(e); i++) {
@@ -5853,7 +5860,7 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
             if (!(ir__node_of(r)->symbols & mask)) continue;
             for (int k = 0; k < ir__num_terms(r) && k < IND__PROOF_TERMS; k++) {
                 ind_expr u = ir__term_at(r, k);
-                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* no divisor of t */
+                if (ir__node_of(u)->symbols & ~mask || ind_expr_is_int(u, NULL)) continue; /* not a divisor of t */
                 if (ir__prove_by_term(p, e, t, r, ir__term_of(u), depth)) return true;
             }
         }
@@ -5861,8 +5868,8 @@ static bool ir__prove_by_relations(ir__proof *p, ind_expr e, bool negative, int 
     return false;
 }
 
-/* g*x + k with the largest g > 0: x + k // g, which is >= 0 where e is, and says so in smaller numbers. A quotient's
-   bound loses less than one of these. */
+/* g*x + k with the largest g > 0 becomes x + k // g, which has the same sign and smaller numbers. So less is lost when
+   a quotient in it is replaced by its bound. */
 static ind_expr ir__without_content(ind_expr e) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(e); i++) {
@@ -5872,7 +5879,7 @@ static ind_expr ir__without_content(ind_expr e) {
     return g > 1 ? ind_expr_floordiv(e, ind_int(e.context, g)) : e;
 }
 
-/* A quotient by what is positive is not negative where its numerator is not. */
+/* A quotient by a positive number is nonnegative if its numerator is. */
 static ind_expr ir__without_divisors(ind_expr e) {
     int64_t least;
     while (ind__ok(e) && ind_expr_query_kind(e) == IND_EXPR_FLOORDIV) {
@@ -5883,7 +5890,7 @@ static ind_expr ir__without_divisors(ind_expr e) {
     return e;
 }
 
-/* Is e >= 0? Every step replaces e by something that is never larger (or by a positive multiple of it). */
+/* Proves e >= 0. Every step replaces e by an expression that is never larger, or by a positive multiple of it. */
 static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     int64_t lo, hi;
     e = ir__without_divisors(e);
@@ -5894,7 +5901,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     p->tries--;
     ind_expr low = e;
     for (int round = 0; round < 8; round++) {
-        /* Modulos first: their end is the divisor, in which a loop index of another term may cancel. */
+        /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
         if (!ind__ok(next) || next.id == low.id) break;
@@ -5915,15 +5922,15 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     return ir__prove_by_relations(p, e, true, depth - 1) || ir__prove_by_relations(p, e, false, depth - 1);
 }
 
-/* Is v's place in the table taken by this node at this point? */
+/* The cache slot of the value of node `id` at this point. */
 static ir__sample *ir__sample_slot(struct ind__interner *in, uint32_t id, unsigned point) {
     return &in->sample[(id * 2654435761u + point * 40503u) % IND__SAMPLES];
 }
 
 static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out);
 
-/* A point of the domain of all symbols: sizes at their least (bit 0: largest) value, loop indices first (bit 1: last);
-   bit 2 turns both round for every other name, so that sizes that have nothing to do with each other differ. */
+/* The value of a symbol at a sample point. Sizes have their least value (bit 0: largest), loop indices their first (bit
+   1: last). Bit 2 flips both for every other name, so that unrelated sizes differ. */
 static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out) {
     const unsigned own = point & 4 && s->name[strlen(s->name) - 1] & 1 ? point ^ 3 : point;
     if (ind__ok(s->extent)) {
@@ -5931,7 +5938,7 @@ static bool ir__sample_symbol(const ind_symbol *s, unsigned point, int64_t *out)
         *out = own & 2 ? *out - 1 : 0;
         return true;
     }
-    const int64_t reach = (int64_t)1 << 20; /* where there is no end */
+    const int64_t reach = (int64_t)1 << 20; /* used if unbounded */
     int64_t lo = s->lo > INT64_MIN ? s->lo : s->hi < -reach ? ir__sat_add(s->hi, -reach) : -reach, hi = s->hi;
     if (hi == INT64_MAX) hi = lo < INT64_MAX - reach ? lo + reach : lo;
     int64_t v = own & 1 ? hi : lo, m = s->multiple_of;
@@ -5955,8 +5962,8 @@ static bool ir__sample_args(ind_expr e, unsigned point, int64_t *out) {
     return chain || !ir__apply(e.context, kind, v[0], v[1], v[2], out);
 }
 
-/* The value of e at a sample point; false if it has none there. Remembered, as the parts of an expression are asked for
-   again when it grows. */
+/* The value of e at a sample point; false if it has none there. Cached, as a growing expression has the same parts
+   again. */
 static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
     if (ind_expr_is_int(e, out)) return true;
     ir__sample *slot = ir__sample_slot(e.context->interner, e.id, point);
@@ -5970,8 +5977,8 @@ static bool ir__sample_node(ind_expr e, unsigned point, int64_t *out) {
     return slot->valid;
 }
 
-/* Is e negative at some point? Then no proof of e >= 0 has to be looked for. Not under relations between symbols, which
-   the points do not heed. */
+/* True if e is negative at some point: then no proof of e >= 0 is attempted. Not used under relations between symbols,
+   which the points ignore. */
 static bool ir__refuted(ind_expr e) {
     for (unsigned point = 0; point < 8; point++) {
         int64_t v;
@@ -5980,7 +5987,7 @@ static bool ir__refuted(ind_expr e) {
     return false;
 }
 
-/* A proof is a question: where it fails, for an overflow on the way too, no error is left behind. */
+/* Tries to prove e >= 0. A failed proof, including an overflow in it, records no error. */
 static bool ir__prove_ge0(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
@@ -6003,8 +6010,8 @@ static bool ir__prove_ge0(ind_expr e) {
     return proven;
 }
 
-/* a + by <= b, with by 0 or 1. The same few sizes are compared again and again, so that answers are remembered as the
-   results of operations are; but for what failed on the way, as another time it may not. */
+/* Proves a + by <= b, with by 0 or 1. The same few sizes are compared many times, so answers are cached like results of
+   operations. An answer after a failure (no memory) is not cached, as it may differ next time. */
 static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id) return by <= 0;
@@ -6038,7 +6045,7 @@ bool ind_known_true(ind_expr condition) {
     return ind_known(ir__facts_in_force(condition.context), condition);
 }
 
-/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in a sum, but taken from each other they are 0. */
+/* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in the sum, but their difference simplifies to 0. */
 static bool ir__no_difference(ind_expr a, ind_expr b) {
     int64_t d;
     if (ir__node_of(a)->symbols != ir__node_of(b)->symbols) return false;
@@ -6065,18 +6072,18 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* ---- divisors and residues ---- */
 
-/* The largest integer that divides e, as far as its structure and the residues in force show. */
+/* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
     ir__walk walk; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
-    uint32_t limit; /* parts looked at; more are taken to have no divisor */
+    uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
     ind_facts *facts;
 } ir__divisor;
 
 static int64_t ir__known_factor(ir__divisor *w, ind_expr e);
 
-/* lcm where it fits. */
+/* The lcm, or a if it exceeds 64 bits. */
 static int64_t ir__lcm64(int64_t a, int64_t b) {
     int64_t g = ir__gcd64(a, b), r;
     return !g || ind__mul_overflow(a / g, b, &r) ? a : r;
@@ -6100,9 +6107,9 @@ static int64_t ir__factor_of_kind(ir__divisor *w, ind_expr e) {
         return g;
     case IND_EXPR_WHERE:
         return ir__gcd64(ir__known_factor(w, ind_expr_arg(e, 1)), ir__known_factor(w, ind_expr_arg(e, 2)));
-    case IND_EXPR_FLOORDIV: /* an exact quotient keeps what its divisor leaves */
+    case IND_EXPR_FLOORDIV: /* an exact quotient leaves the rest of the factor */
         if (!ind_expr_is_int(ind_expr_arg(e, 1), &wider) || ind_expr_query_kind(ind_expr_arg(e, 0)) == IND_EXPR_ADD)
-            return 1; /* of a sum it would cost a walk through all that is below */
+            return 1; /* a sum would need a traversal of its whole subtree */
         g = ir__known_factor(w, ind_expr_arg(e, 0));
         return g % wider ? 1 : g / wider;
     default: return 1;
@@ -6134,7 +6141,7 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     return v;
 }
 
-/* e is r more than a multiple of the result, which divides m > 0; whatever the facts. */
+/* A divisor g of m > 0 such that e is r modulo g; returns g. Independent of facts. */
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     int64_t g = m, k = 0;
     for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
@@ -6146,7 +6153,7 @@ static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     return g;
 }
 
-/* The divisor of an expression in terms of symbols that are not replaced, as constructors ask for it. */
+/* The divisor of an expression without replaced symbols, with the node limit of constructors. */
 static int64_t ir__plain_divisor(ind_expr e) {
     ir__divisor w = {.limit = IND__WALK_FREE, .facts = ir__facts_in_force(e.context)};
     return ir__known_factor(&w, e);
@@ -6168,7 +6175,7 @@ bool ind_known_multiple(ind_expr e, int64_t of) {
     return ind__ok(e) && of && ind_known_divisor(e) % of == 0;
 }
 
-/* Residue of a term c * m modulo d: 0 where d divides it, c * r where m % d == r is a fact. */
+/* Residue of a term c * m modulo d: 0 if d divides it, c * r if m % d == r is a fact. */
 static bool ir__term_residue(ind_facts *f, ir__term t, int64_t d, int64_t *r) {
     int64_t factor = ir__plain_divisor(t.m), c = t.c % d, modulus, value;
     *r = 0;
@@ -6220,7 +6227,7 @@ static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
     return false;
 }
 
-/* Is e % m known, from the multiples of symbols and the facts in force? r is that value. */
+/* True if e % m is known from the multiples of symbols and the facts in force; *r is its value. */
 static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
     if (!ind__ok(e) || !ind__ok(m) || e.context->interner->proving) return false;
     ind_context *c = e.context;
@@ -6230,7 +6237,7 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
             return *r = ir__id_at(f, &f->known.residue, i + 2), true;
     int64_t d, value;
     if (!ind_expr_is_int(m, &d) || d < 1) return false;
-    c->interner->proving++; /* the differences built on the way may hold quotients, which would ask again */
+    c->interner->proving++; /* the differences built here may have quotients, which would recurse */
     ind__state_of(c)->quiet++;
     bool known = ir__int_residue(f, e, d, &value);
     ind__state_of(c)->quiet--;
@@ -6241,7 +6248,7 @@ static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
 
 /* ---- signs and conditions ---- */
 
-/* e without its common integer factor and with a positive first coefficient: one of e and -e, 2*e, .. */
+/* e without its common integer factor and with a positive last coefficient: the same for e, -e, 2*e, .. */
 static ind_expr ir__primitive(ind_expr e) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(e); i++) g = ir__gcd64(g, ir__term_of(ir__term_at(e, i)).c);
@@ -6277,7 +6284,7 @@ static bool ir__listed_nonzero(ind_facts *f, ind_expr e) {
     return false;
 }
 
-/* A sum as the monomial that all its terms have in common times what is left; invalid if they share no symbol. */
+/* Factors a sum into the monomial common to all its terms and the rest; invalid if they share no symbol. */
 static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
     ind_context *c = e.context;
     if (ind_expr_query_kind(e) != IND_EXPR_ADD || ir__num_terms(e) > IND__PROOF_TERMS) return ir__expr_none(c);
@@ -6296,7 +6303,7 @@ static ind_expr ir__split_common(ind_expr e, ind_expr *common) {
     return ir__sum_finish(&s);
 }
 
-/* Proven: e != 0 everywhere. */
+/* True if e is proven nonzero everywhere. */
 static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
@@ -6332,7 +6339,7 @@ static int ir__proven_sign(ind_expr b) {
     return x * y == 1 || x * y == -1 ? x * y : 2;
 }
 
-/* 1 or 0 where the facts in force say that the condition is true or false as it stands, else -1. */
+/* 1 or 0 if the facts in force contain the condition in this form as true or false, else -1. */
 static int ir__known_condition(ind_expr condition) {
     ind_facts *f = ir__facts_in_force(condition.context);
     uint32_t truth = f ? ir__map_get(&f->known.truth, condition.id) : 0;
@@ -6617,7 +6624,7 @@ void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
 /* ============================================================================================== src/ir/expr/learn.c */
 /* ---- learning ---- */
 
-/* A consequence that cannot be built (it exceeds 64 bits) is not drawn. */
+/* Puts a condition on the agenda. A consequence without a 64-bit form is invalid and is dropped. */
 static ind_status ir__todo(ind_facts *f, ind_expr condition) {
     if (!ind__ok(condition)) return IND_OK;
     return ir__ids_push(f->context, &f->agenda, condition.id) ? IND_OK : IND_OUT_OF_MEMORY;
@@ -6646,7 +6653,7 @@ static bool ir__touches(const ind_facts *f, uint32_t id, ind_expr symbol) {
     return ind__expr_depends(ir__expr_make(f->context, id), symbol);
 }
 
-/* Takes the facts with this symbol out of a list; what they say goes to the agenda. */
+/* Moves the facts that contain this symbol from a list to the agenda, as conditions. */
 static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
                                    ind_expr (*say)(ind_facts *, const uint32_t *), uint32_t width) {
     uint32_t kept = 0;
@@ -6663,7 +6670,7 @@ static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
     return status;
 }
 
-/* The nodes as they are: no constructor may settle them while facts are being moved. */
+/* Interns the node directly: constructors could decide it while facts are being moved. */
 static ind_expr ir__say(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
     uint32_t arg[2] = {a, b};
     return ir__intern(f->context, kind, arg, 2, 0);
@@ -6685,7 +6692,7 @@ static ind_expr ir__say_condition(ind_facts *f, const uint32_t *id) {
     return ir__expr_make(f->context, id[0]);
 }
 
-/* The truth map anew from the conditions that are left. */
+/* Rebuilds the truth map from the remaining conditions. */
 static ind_status ir__rebuild_truth(ind_facts *f) {
     ir__ids list = f->known.condition, none = {0};
     ind_status status = IND_OK;
@@ -6697,7 +6704,7 @@ static ind_status ir__rebuild_truth(ind_facts *f) {
     return status;
 }
 
-/* From here on the symbol is `value`, which does not hold it. */
+/* Replaces the symbol by `value`, which does not contain it. */
 static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
     ir__knowledge *k = &f->known;
     ind_context *c = f->context;
@@ -6731,7 +6738,7 @@ static int64_t ir__clamp(int64_t v, ir__range r) {
     return v < r.lo ? r.lo : v > r.hi ? r.hi : v;
 }
 
-/* The symbol is in `to` and a multiple of m: a symbol of the same name with the narrower range takes its place. */
+/* The symbol is in `to` and a multiple of m: replaces it by a symbol of the same name with the narrower range. */
 static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_t m) {
     ind_symbol s = *ind_expr_symbol(symbol);
     ir__range r = ir__stored_range(f->context, symbol.id, NULL);
@@ -6739,7 +6746,7 @@ static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_
     if (to.hi < r.hi) r.hi = to.hi;
     if (m > 1 && s.multiple_of % m) {
         int64_t both = ir__lcm64(s.multiple_of, m);
-        s.multiple_of = both % m ? m : both; /* an lcm beyond 64 bits: the newer one */
+        s.multiple_of = both % m ? m : both; /* the lcm exceeds 64 bits: takes the new one */
     }
     r = ir__range_multiples(r, s.multiple_of);
     if (r.lo > r.hi) return ir__contradiction(f);
@@ -6754,9 +6761,9 @@ static ind_status ir__narrow(ind_facts *f, ind_expr symbol, ir__range to, int64_
     return narrower.id == symbol.id ? IND_OK : ir__replace(f, symbol, narrower);
 }
 
-/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. A narrowed symbol takes the relation out
-   and puts it on the agenda, so it comes back here until nothing narrows (or f->narrowings is used up: three relations
-   that contradict each other may creep for ever). */
+/* Bounds propagation: c*s + rest >= 0 narrows s by the largest value of rest. Narrowing a symbol moves the relation to
+   the agenda, so this repeats until nothing narrows or f->narrowings is used up: three contradicting relations could
+   narrow for ever. */
 static ind_status ir__propagate(ind_facts *f, ind_expr r) {
     ind_context *c = f->context;
     int64_t hi;
@@ -6774,7 +6781,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
             to.hi = ir__floor_div(hi, -u.c);
         if (to.lo <= now.lo && to.hi >= now.hi) continue;
         f->narrowings--;
-        return ir__narrow(f, u.m, to, 1); /* r is on the agenda again */
+        return ir__narrow(f, u.m, to, 1); /* this put r on the agenda again */
     }
     return IND_OK;
 }
@@ -6786,8 +6793,8 @@ static ind_status ir__add_relation(ind_facts *f, ind_expr r) {
     return ir__propagate(f, r);
 }
 
-/* r >= 0 divided by the common factor g of all terms but the integer one, which is rounded down: g*x + c >= 0 is
-   x >= -c/g, for integers x + floor(c/g) >= 0. */
+/* Divides r >= 0 by the common factor g of all terms but the integer, which is rounded down: g*x + c >= 0 is x >= -c/g,
+   for integers x + floor(c/g) >= 0. */
 static ind_expr ir__tighten(ind_expr r) {
     int64_t g = 0;
     for (int i = 0; i < ir__num_terms(r); i++)
@@ -6802,8 +6809,8 @@ static ind_expr ir__tighten(ind_expr r) {
     return ir__sum_finish(&s);
 }
 
-/* r = sign * m + c >= 0 with a single m that is a quotient, Min or Max: what that says of its arguments.
-   x // b >= q is x >= q*b, and x // b <= q is x <= q*b + b - 1, for b > 0. */
+/* Consequences of sign * m + c >= 0 for the arguments of m, a quotient, Min or Max. For b > 0, x // b >= q is x >= q*b,
+   and x // b <= q is x <= q*b + b - 1. */
 static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int64_t bound) {
     ind_context *c = f->context;
     ind_expr_kind kind = ind_expr_query_kind(m);
@@ -6820,10 +6827,10 @@ static ind_status ir__learn_single(ind_facts *f, ind_expr m, bool positive, int6
     ind_expr x = ind_expr_arg(m, 0), b = ind_expr_arg(m, 1), qb = ir__mul2(q, b);
     ind_expr top = ind_expr_sub(ind_expr_add(qb, b), ind_int(c, 1));
     ind_expr d = positive ? ind_expr_sub(x, qb) : ind_expr_sub(top, x);
-    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* an overflow: the relation alone is kept */
+    return ind__ok(d) ? ir__todo_ge0(f, d) : IND_OK; /* on overflow only the relation is stored */
 }
 
-/* r >= 0, tightened and neither known nor excluded. */
+/* Stores r >= 0, which is tightened and neither known nor excluded. */
 static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     int64_t c0 = 0;
     int terms = ir__num_terms(r), at = 0;
@@ -6842,7 +6849,7 @@ static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     return status ? status : ir__add_relation(f, r);
 }
 
-/* d >= 0. */
+/* Learns d >= 0. */
 static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     ind_context *c = f->context;
     ind_expr r = ir__tighten(d);
@@ -6855,8 +6862,8 @@ static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     return ir__store_ge0(f, r);
 }
 
-/* d != 0. Where one sign is excluded it is a relation; at an end of a symbol's range it narrows; a product is never
-   zero if and only if no factor is. */
+/* Learns d != 0. If one sign is excluded, it becomes a relation. At an end of a symbol's range it narrows the range. A
+   product is nonzero if and only if every factor is. */
 static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     ind_context *c = f->context;
     if (ir__known_nonzero(d)) return IND_OK;
@@ -6874,7 +6881,7 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     return IND_OK;
 }
 
-/* Does e % m == r contradict a residue of e for another modulus? They agree modulo what divides both moduli. */
+/* True if e % m == r contradicts a residue of e for another modulus: both must agree modulo the gcd of the moduli. */
 static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64_t r) {
     const ir__ids *list = &f->known.residue;
     for (uint32_t i = 0; i < list->num; i += 3) {
@@ -6886,7 +6893,7 @@ static bool ir__residue_clashes(const ind_facts *f, ind_expr e, int64_t m, int64
     return false;
 }
 
-/* e % m == r, m an integer > 0: of a symbol alone r == 0 is a multiple_of, and any r rounds the range. */
+/* Learns e % m == r for an integer m > 0. For a symbol r == 0 gives a multiple_of; any r rounds the range inwards. */
 static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t r) {
     ind_context *c = f->context;
     int64_t c0 = 0;
@@ -6906,7 +6913,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     if (!ir__narrowable(e)) return IND_OK;
     ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
     int64_t gap;
-    if (range.lo != INT64_MIN) { /* up to the next value that is r modulo m */
+    if (range.lo != INT64_MIN) { /* the next value congruent to r modulo m */
         gap = ir__floor_mod(range.lo, m);
         to.lo = ir__sat_add(range.lo, r >= gap ? r - gap : r + (m - gap));
     }
@@ -6917,16 +6924,17 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     return to.lo > range.lo || to.hi < range.hi ? ir__narrow(f, e, to, 1) : IND_OK;
 }
 
-/* A way to solve d == 0 for a symbol. */
+/* A solution of d == 0 for a symbol. */
 typedef struct ir__solution {
     ind_expr symbol, value;
-    ind_expr rest; /* not valid: exact; else rest % divisor == 0 has to hold */
+    ind_expr rest; /* invalid: the solution is exact; else rest % divisor == 0 must hold */
     int64_t divisor;
-    int score; /* the lower the better */
+    int score; /* lower is better */
 } ir__solution;
 
-/* d = k * symbol + rest: symbol = -rest / k. A plain symbol on a side of the equation is best, then unbacked ones; a
-   size is not made to hang on data if the data can hang on the size; exact solutions come before rounded ones. */
+/* Solves d = k * symbol + rest for the symbol: -rest / k. Preferred: a symbol that is a side of the equation, then
+   unbacked symbols. A size must not depend on data if the data can depend on the size. Exact solutions come before
+   rounded ones. */
 static bool ir__solve_for(ind_expr d, ind_expr a, ind_expr b, ind_expr s, ir__solution *out) {
     ind_context *c = d.context;
     ind_expr k, rest;
@@ -6960,10 +6968,10 @@ static bool ir__solve(ind_expr d, ind_expr a, ind_expr b, ir__solution *best) {
         *best = s;
         found = true;
     }
-    return found && best->score < 32; /* a size does not hang on a loop index */
+    return found && best->score < 32; /* a size must not depend on a loop index */
 }
 
-/* The symbol's own range and multiple now hold of its value. */
+/* Imposes the symbol's own range and multiple on its value. */
 static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     ind_context *c = f->context;
     ir__range r = ir__stored_range(c, symbol.id, NULL);
@@ -6975,7 +6983,7 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     return status;
 }
 
-/* e with the replaced symbols replaced, and nothing else done to it. Invalid where that needs the facts. */
+/* e with the replaced symbols replaced, without other simplification. Invalid if building it needs the facts. */
 static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     ind_facts *before = ind_facts_enter(f->context, NULL);
@@ -6989,8 +6997,8 @@ static ind_expr ir__renamed(ind_facts *f, ind_expr e) {
     return e;
 }
 
-/* Does e hold a replaced symbol? Only in a node that cannot be built over what replaces it: a division by what is not
-   known to be other than zero. As the value of a symbol it could lead back to that symbol. */
+/* True if e contains a replaced symbol. That happens in a node that cannot be built over the replacement: a division by
+   an expression not proven nonzero. As the value of a symbol, e could then lead back to that symbol. */
 static bool ir__has_replaced(const ind_facts *f, ind_expr e) {
     const ir__knowledge *k = &f->known;
     if (!(ir__node_of(e)->symbols & k->mask)) return false;
@@ -7010,7 +7018,7 @@ static ind_status ir__learn_eq(ind_facts *f, ind_expr condition) {
             ind_expr_is_int(value, &r))
             return r >= 0 && r < m ? ir__learn_residue(f, ind_expr_arg(x, 0), m, r) : ir__contradiction(f);
     }
-    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 and g != 0: x == 0 */
+    ind_expr common, less = ir__split_common(d, &common); /* g * x == 0 with g != 0 gives x == 0 */
     if (ind__ok(less) && ir__known_nonzero(common)) d = less;
     if (ir__known_nonzero(d)) return ir__contradiction(f);
     ir__solution s = {0};
@@ -7070,11 +7078,11 @@ static ind_status ir__learn(ind_facts *f, ind_expr condition) {
     case IND_EXPR_LT:
         d = ind_expr_sub(ind_expr_sub(b, a), ind_int(c, 1));
         return ind__ok(d) ? ir__learn_ge0(f, d) : ir__remember_truth(f, condition);
-    default: return ir__learn_ne0(f, condition); /* any number as a condition: it is not 0 */
+    default: return ir__learn_ne0(f, condition); /* a number as a condition: it is not 0 */
     }
 }
 
-/* The only argument of an `or` that is not excluded; *excluded says how many are. */
+/* The only argument of an `or` that is not excluded; *excluded: the number of excluded ones. */
 static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded) {
     ind_expr last = ir__expr_none(f->context);
     *excluded = 0;
@@ -7089,8 +7097,7 @@ static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded)
     return last;
 }
 
-/* An `or` of which all arguments but one got excluded says that one: conditions are looked at again once all else is
-   learnt. */
+/* If all arguments of an `or` but one are excluded, the remaining one is learnt. Runs when the agenda is empty. */
 static ind_status ir__review_conditions(ind_facts *f) {
     ir__ids *list = &f->known.condition;
     for (uint32_t i = 0; i < list->num; i++) {
@@ -7109,9 +7116,9 @@ static ind_status ir__review_conditions(ind_facts *f) {
     return IND_OK;
 }
 
-#define IND__MAX_LEARNT 100000 /* steps of one assumption: a stop, not a tuning */
+#define IND__MAX_LEARNT 100000 /* steps of one assumption; a safety limit, not a tuning parameter */
 
-/* Works off the agenda. f is in force. */
+/* Processes the agenda. f must be in force. */
 static ind_status ir__learn_all(ind_facts *f) {
     ind_status status = IND_OK;
     for (uint32_t at = 0; !status; at++) {
@@ -7128,7 +7135,7 @@ static ind_status ir__learn_all(ind_facts *f) {
     return status;
 }
 
-/* What is known with `condition` too, in *out (to be freed in any case). */
+/* The knowledge of f and `condition` together, in *out (to be freed in any case). */
 static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowledge *out) {
     ind_context *c = f->context;
     ind_facts work;
@@ -7152,7 +7159,7 @@ static ind_status ir__conclude(const ind_facts *f, ind_expr condition, ir__knowl
     return status;
 }
 
-/* What f knows becomes what it knows with `condition` too; on failure it stays. */
+/* Adds `condition` to the knowledge of f; on failure f does not change. */
 static ind_status ir__accept(ind_facts *f, ind_expr condition) {
     ir__knowledge k = {0};
     ind_status status = ir__conclude(f, condition, &k);
@@ -7166,7 +7173,7 @@ static ind_status ir__accept(ind_facts *f, ind_expr condition) {
     return status;
 }
 
-/* Is `condition` excluded by this one fact (invalid: by the ranges of its symbols)? */
+/* True if `condition` contradicts this one fact (invalid: the ranges of its symbols). */
 static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     ind_facts alone;
     ir__facts_init(&alone, c);
@@ -7178,12 +7185,12 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     return excludes;
 }
 
-#define IND__BLAME 256 /* facts that are tried as the one that a condition contradicts */
+#define IND__BLAME 256 /* facts tried to name the one that a condition contradicts */
 
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
     char text[512], fact[512];
-    if (ind_expr_is_int(condition, NULL)) /* what it was is gone */
+    if (ind_expr_is_int(condition, NULL)) /* its text is lost */
         snprintf(text, sizeof text, "the condition is never true: it");
     else
         ind_expr_print(condition, text, sizeof text);
@@ -7201,17 +7208,17 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
     return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the facts known so far, taken together", text);
 }
 
-/* The sentence for a fact that could not be added. */
+/* Sets the message for a fact that could not be added. */
 static ind_status ir__fail_fact(const ind_facts *f, ind_expr condition, ind_status status) {
     if (status == IND_INVALID_ARGUMENT) return ir__fail_contradiction(f, condition);
     if (status == IND_LIMIT) ind__fail(f->context, status, "a fact has more than %d consequences", IND__MAX_LEARNT);
     return status;
 }
 
-/* Lists the condition as given, with its symbols; on failure nothing is listed. */
+/* Records the condition as given, with its symbols; on failure records nothing. */
 static ind_status ir__list_given(ind_facts *f, ir__ids *list, ind_expr condition) {
     ind_context *c = f->context;
-    int n = ind__expr_symbols(condition, NULL, 0); /* at least as many as there are: none was written down */
+    int n = ind__expr_symbols(condition, NULL, 0); /* upper bound: without output, duplicates count */
     ind_expr *symbol = (ind_expr *)ind__alloc(c, ((size_t)n + 1) * sizeof *symbol);
     uint32_t before = f->symbol.num;
     bool ok = symbol != NULL;
@@ -7249,7 +7256,7 @@ ind_status ind_facts_assume(ind_facts *f, ind_expr condition) {
     return ir__fail_fact(f, condition, status);
 }
 
-/* The hints decide; where they cannot be right (the facts exclude what they say) the facts do. */
+/* The hints decide; if the facts exclude their answer, the facts decide. */
 ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     ind_status status = ir__check_condition(f, &condition);
     if (status) return status;
@@ -7447,8 +7454,8 @@ ind_body *ind__import_body(ind__import *m, const ind_body *b) {
 /* ============================================================================================== src/ir/expr/index.c */
 /* ------------------------------------------------------------------------------------------------- >>index */
 
-/* What loops need to know of an index: equations, strides, runs of neighbours, which loops are one and which are two,
-   and whether two ranges of memory can meet. Every answer is a proof; "no" means "not proven". */
+/* Properties of an index that loops depend on: solutions of equations, strides, contiguous runs, merging and splitting
+   of loops, disjointness of two memory ranges. Every answer is proven; "no" means "not proven". */
 
 static ind_expr ir__substitute_one(ind_expr e, ind_expr symbol, ind_expr value) {
     return ind__ok(value) ? ind__substitute(e, &symbol, &value, 1) : value;
@@ -7460,10 +7467,10 @@ static bool ir__never_zero(ind_expr e) {
     return lo > 0 || hi < 0;
 }
 
-/* x / y where y is proven to divide x, else invalid without an error. */
+/* x / y if y is proven to divide x, else invalid without an error. */
 ind_expr ind__exact_quotient(ind_expr x, ind_expr y) {
     if (!ind__ok(x) || !ind__ok(y) || !ir__never_zero(y)) return ir__expr_none(x.context);
-    int64_t hx = ind_hint(x), hy = ind_hint(y); /* a likely value refutes faster than the algebra proves */
+    int64_t hx = ind_hint(x), hy = ind_hint(y); /* the hints refute quickly */
     if (!hy || (hy != -1 && hx % hy)) return ir__expr_none(x.context);
     int64_t d;
     ind_expr q = ind_expr_floordiv(x, y);
@@ -7488,9 +7495,9 @@ ind_expr ind_expr_stride(ind_expr e, ind_expr index) {
     return ind__expr_depends(k, index) ? ir__expr_none(e.context) : k;
 }
 
-/* ---- runs of neighbours */
+/* ---- contiguous runs */
 
-#define IND__FRESH_SLOT (1 << 20) /* of the loop indices made here: never one of a body */
+#define IND__FRESH_SLOT (1 << 20) /* of loop indices created here; no body uses it */
 
 ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
     const ind_symbol *s = ind_expr_symbol(index);
@@ -7502,9 +7509,9 @@ ind_expr ind__by_vectors(ind_expr e, ind_expr index, int n, ind_expr *lane) {
     return ir__substitute_one(e, index, ind_expr_add(ind_expr_mul(group, step), *lane));
 }
 
-/* e at the values n*g, n*g + 1, .. of `index` is base, base + 1, ..: then base, as an expression in g (a loop index of
-   its own); else invalid without an error. The algebra drops l from (n*g + l) // d and takes it out of
-   (n*g + l) % d where n divides d, so indices with divisions answer like others. */
+/* If e takes the values base, base + 1, .. at the values n*g, n*g + 1, .. of `index`: base, as an expression in g, a
+   new loop index. Else invalid without an error. If n divides d, the algebra drops l from (n*g + l) // d and takes it
+   out of (n*g + l) % d, so this also covers indices with divisions. */
 ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
     ind_expr lane, stride, base;
     e = ind__by_vectors(e, index, n, &lane);
@@ -7512,7 +7519,7 @@ ind_expr ind__run_base(ind_expr e, ind_expr index, int n) {
     return ind_expr_same(stride, ind_int(e.context, 1)) ? base : ir__expr_none(e.context);
 }
 
-/* The largest power of two up to `most` that divides e for sure. */
+/* The largest power of two up to `most` that is proven to divide e. */
 static int ir__alignment(ind_expr e, int most) {
     int n = 1;
     while (n <= most / 2 && ind_known_multiple(e, 2 * (int64_t)n)) n *= 2;
@@ -7533,13 +7540,13 @@ int ind_expr_contiguity(ind_expr e, ind_expr index, int most, int *alignment) {
     return 1;
 }
 
-/* ---- loops that are one, and loops that are two */
+/* ---- merging and splitting loops */
 
 static int ir__add_counts(int a, int b) {
     return a > INT_MAX - b ? INT_MAX : a + b;
 }
 
-/* The count of a node does not depend on the way to it, so each is counted once. */
+/* The count of a node is the same on every path to it, so it is computed once. */
 static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind_expr_num_args(e)) return 0;
@@ -7549,7 +7556,7 @@ static int ir__walk_divisions(ir__walk *w, ind_expr e) {
     if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
-    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* without memory: slower */
+    if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* if there is no memory, it is only slower */
     return n;
 }
 
@@ -7580,14 +7587,14 @@ void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index) {
     }
 }
 
-/* An expression came out invalid: for lack of memory, or because it has no 64-bit form. */
+/* Handles an invalid expression. It is a failure if memory ran out, but not if the expression has no 64-bit form. */
 static bool ir__loops_refuse(ind__loops *l) {
     l->failed = l->failed || ind__refused_since(l->context, l->refusals);
     return false;
 }
 
-/* Replaces symbols in the indices and in what the original variables have become. False if an expression fails; then
-   nothing has changed. */
+/* Replaces symbols in the indices and in the values of the original variables. Returns false if an expression fails;
+   then nothing has changed. */
 static bool ir__loops_replace(ind__loops *l, const ind_expr *symbol, const ind_expr *value, int n) {
     ind_expr of_var[2 * IND_MAX_RANK];
     ind_expr *index = (ind_expr *)ind__alloc(l->context, (l->num_index + 1) * sizeof *index);
@@ -7615,7 +7622,8 @@ static void ir__loops_remove(ind__loops *l, int at) {
         l->rrank--;
 }
 
-/* A loop index for place v that no other loop has: named after the place, as long as that makes it another symbol. */
+/* A loop index for position v, distinct from those of the other loops. It is named after the position unless that name
+   is taken. */
 static ind_expr ir__loops_symbol(const ind__loops *l, int v, bool parallel, ind_expr extent) {
     for (int slot = parallel ? v : v - l->rank;; slot += IND_MAX_RANK) {
         ind_expr s = ind__index_symbol(l->context, parallel ? 'i' : 'r', slot, extent);
@@ -7636,7 +7644,7 @@ bool ind__loops_drop_ones(ind__loops *l) {
     return true;
 }
 
-/* In c * (outer * extent + inner) + rest, outer may become 0 if inner becomes the joint variable. */
+/* True if e = c * (outer * extent + inner) + rest: then outer may become 0 and inner the merged variable. */
 static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_expr extent) {
     ind_expr a, b, rest;
     if (!ind__expr_depends(e, outer) && !ind__expr_depends(e, inner)) return true;
@@ -7644,7 +7652,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
     return !ind__expr_depends(a, inner) && ind_expr_same(a, ind_expr_mul(b, extent));
 }
 
-/* outer = m // extent and inner = m % extent hold always; the loops are one where the algebra joins the two again. */
+/* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
+   division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
     ind_expr joined = ind__substitute(e, pair, value, 2);
     return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
@@ -7674,7 +7683,8 @@ bool ind__loops_merge(ind__loops *l, int v) {
     return true;
 }
 
-/* Sizes d for which var = d*o + i may resolve a division in e: those in var // d, var % d and (k*var + ..) // (k*d). */
+/* Sizes d for which var = d*o + i may resolve a division in e: the divisors in var // d, var % d and (k*var + ..) //
+   (k*d). */
 static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
     if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
@@ -7682,7 +7692,7 @@ static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr 
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
     ind_expr x = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), k;
     if (!ind__expr_is_size(d)) return n;
-    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d tells blocks of a*d apart */
+    if (ind_expr_query_kind(x) == IND_EXPR_FLOORDIV) { /* (x // a) % d separates blocks of a*d */
         d = ind_expr_mul(d, ind_expr_arg(x, 1));
         x = ind_expr_arg(x, 0);
     }
@@ -7711,7 +7721,7 @@ bool ind__loops_split(ind__loops *l, int v, ind_expr size) {
     return true;
 }
 
-/* How many divisions are left in the indices if variable v is split by size; INT_MAX if it cannot be. */
+/* Number of divisions in the indices after variable v is split by size; INT_MAX if it cannot be split. */
 static int ir__split_divisions(const ind__loops *l, int v, ind_expr size) {
     ind_context *c = l->context;
     ind_expr blocks = ind__exact_quotient(l->extent[v], size), var = l->var[v];
@@ -9544,7 +9554,7 @@ static void ir__write_symbol(ind__text *t, ind_expr e, const ir__expr_style *sty
 
 static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer);
 
-/* Operand number i with what stands before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
+/* Writes operand i and the text before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
 static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__expr_style *style) {
     const ir__spelling *row = ir__spelling_of(style, f);
     bool lattice = f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX, where = f->op == IND_EXPR_WHERE;
@@ -9586,18 +9596,18 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     const size_t length = strlen(s->text) + 1;
     char *text = (char *)ind__arena_copy(&w->arena, s->text, length);
     const ir__form *f = text ? ir__form_of(w, e) : NULL;
-    if (s->refusals != refusals) return NULL; /* even if only a smaller form was lost: same text always */
+    if (s->refusals != refusals) return NULL; /* even a smaller form lost: same text always */
     if (f && f->chars > IR__MAX_TEXT) {
         ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
     }
     if (!w->refused) return f;
-    s->status = before; /* forms that were tried and refused leave no trace */
+    s->status = before; /* failures of trial forms leave no trace */
     memcpy(s->text, text, length);
     return f;
 }
 
-/* Most of what is written is a number or a symbol: their form is all there is to make. */
+/* Fast path for numbers and symbols, which are most of the text: they need no choice of form. */
 static bool ir__text_leaf(ind__text *t, ind_expr e, const ir__expr_style *style) {
     const ir__expr_node *n = ir__node_of(e);
     if (n->kind != IND_EXPR_INT && n->kind != IND_EXPR_SYM) return false;
@@ -9659,14 +9669,14 @@ size_t ind_expr_print(ind_expr e, char *buffer, size_t size) {
 }
 
 /* ============================================================================================== src/ir/expr/parse.c */
-/* ---- reading: operator precedence with its own stacks, so that no nesting of the text reaches the stack of C. A level
-   of a + b - c .. is collected and built once, which keeps long sums linear. */
+/* ---- reading: operator precedence with explicit stacks, so nesting of the text does not use the C stack. A chain a +
+   b - c .. is collected and built once, which makes long sums linear. */
 
-#define IR__MAX_NESTING   1000  /* open operators and parentheses: more than any text that is printed has */
+#define IR__MAX_NESTING   1000  /* open operators and parentheses; more than any printed text has */
 #define IR__MAX_ARGUMENTS 65536 /* of Min and Max */
 #define IR__MAX_EXPONENT  64
 
-enum { /* operations of the text beyond kinds and forms */
+enum { /* operations of the text that are neither kinds nor forms */
        IR__READ_SUB = IR__NUM_FORM_OPS,
        IR__READ_POWER,
        IR__READ_PLUS,
@@ -9683,7 +9693,7 @@ typedef struct ir__function {
     bool swap; /* Gt(a, b) is Lt(b, a) */
 } ir__function;
 
-/* What may be called; below the line are the spellings of other tools. */
+/* Functions that may be called. The names after the mark are those of other tools. */
 static const ir__function ir__functions[] = {
     {"Min", 2, IR__MAX_ARGUMENTS, IND_EXPR_MIN, false},
     {"Max", 2, IR__MAX_ARGUMENTS, IND_EXPR_MAX, false},
@@ -9722,12 +9732,12 @@ static const ir__infix ir__infixes[] = {
     {"//", 6, IND_EXPR_FLOORDIV, false}, {"%", 6, IND_EXPR_MOD, false},
 };
 
-/* An operator that waits for its right side, or an open parenthesis. */
+/* An operator that awaits its right operand, or an open parenthesis. */
 typedef struct ir__open {
     int op, strength; /* strength 0: a parenthesis */
-    bool swap, minus; /* minus: ADD, the value to come is subtracted */
+    bool swap, minus; /* minus: ADD whose next value is subtracted */
     const ir__function *function;
-    uint32_t values; /* number of the first of its values */
+    uint32_t values; /* index of the first of its values */
     const char *at;  /* its token */
 } ir__open;
 
@@ -9740,9 +9750,9 @@ typedef struct ir__expr_parser {
     uint32_t num_open, cap_open;
     ind_expr *value;
     uint32_t num_values, cap_values;
-    const char **before; /* per value: the operator in front of it */
+    const char **before; /* per value: the operator before it */
     uint32_t num_before, cap_before;
-    bool operand; /* an operand comes next */
+    bool operand; /* expects an operand next */
 } ir__expr_parser;
 
 static bool ir__name_char(char c, bool first) {
@@ -9753,7 +9763,7 @@ static void ir__skip_space(ir__expr_parser *p) {
     while (*p->at == ' ' || *p->at == '\t') p->at++;
 }
 
-/* Records a failure at a place; false, for `return`. */
+/* Records a failure at `at`; returns false. */
 static bool ir__parse_fail(ir__expr_parser *p, const char *at, ind_status status, const char *what) {
     p->at = at;
     ind__fail(p->context, status, "%s", what);
@@ -9792,7 +9802,7 @@ static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *
 
 /* ---- building */
 
-/* Conditions are joined in halves: a long chain does not become a deep expression. */
+/* Combines conditions as a balanced tree, so a long chain does not become a deep expression. */
 static ind_expr ir__join_halves(int op, const ind_expr *v, int n) {
     if (n == 1) return v[0];
     ind_expr a = ir__join_halves(op, v, n - n / 2), b = ir__join_halves(op, v + (n - n / 2), n / 2);
@@ -9835,7 +9845,7 @@ static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n) {
     }
 }
 
-/* Where a sum or product of n values first fails: the operator in front of the value that is one too many. */
+/* Locates the failure of a sum or product of n values: the operator before the first value that makes it fail. */
 static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, int n) {
     int good = 1, bad = n;
     while (bad - good > 1) {
@@ -9845,12 +9855,12 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
         else
             bad = middle;
     }
-    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* for its message */
+    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* sets the error message */
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
-/* Subtraction: the last value of an open sum gets its sign. Where it has no negation, it is taken from the sum of those
-   before it, which become 0. */
+/* Subtraction: negates the last value of an open sum. If it has no 64-bit negation, it is subtracted from the sum of
+   the values before it, which become 0. */
 static bool ir__settle_minus(ir__expr_parser *p, ir__open *o) {
     if (!o->minus) return true;
     o->minus = false;
@@ -9891,7 +9901,7 @@ static bool ir__reduce(ir__expr_parser *p) {
     return true;
 }
 
-/* Builds all that binds more strongly than this. */
+/* Builds all operators that bind more strongly than this. */
 static bool ir__reduce_above(ir__expr_parser *p, int strength) {
     while (p->num_open && p->open[p->num_open - 1].strength > strength)
         if (!ir__reduce(p)) return false;
@@ -9900,7 +9910,7 @@ static bool ir__reduce_above(ir__expr_parser *p, int strength) {
 
 /* ---- operands */
 
-/* 2^63 only exists behind a minus sign. */
+/* 2^63 is only valid after a minus sign. */
 static bool ir__parse_least_integer(ir__expr_parser *p, const char *begin) {
     bool minus = p->num_open && p->open[p->num_open - 1].op == IR__FORM_NEG;
     ir__skip_space(p);
@@ -9999,7 +10009,7 @@ static bool ir__is_many(int op) {
     return op == IND_EXPR_ADD || op == IND_EXPR_MUL || op == IND_EXPR_AND || op == IND_EXPR_OR;
 }
 
-/* An infix operator: joins the open level of its kind, or opens one over the value before it. */
+/* An infix operator: continues the open chain of its kind, or opens one over the value before it. */
 static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *at) {
     int op = x->op == IR__READ_SUB ? IND_EXPR_ADD : x->op;
     if (!ir__reduce_above(p, x->op == IR__READ_POWER ? 8 : x->strength)) return false; /* ** binds to the right */
@@ -10036,7 +10046,7 @@ static bool ir__finish_call(ir__expr_parser *p) {
     return ir__reduce(p);
 }
 
-/* Closes what is open up to the innermost parenthesis; *done if there is none. */
+/* Builds everything up to the innermost parenthesis; *done if there is none. */
 static bool ir__parse_close(ir__expr_parser *p, bool *done) {
     const char *at = p->at;
     if (!ir__reduce_above(p, 0)) return false;
