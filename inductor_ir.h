@@ -2961,9 +2961,9 @@ void ind_expr_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
 /* =============================================================================================== src/ir/expr/sums.c */
 /* ---------------------------------------------------------------------------------------------- >>simplify */
 
-/* Every constructor returns the simplest form it knows, by the rules of the table IND__EXPR_RULES; the function that
-   applies a rule carries its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
-   building ends. Canonical: a value that is reached in two ways should be one node. */
+/* Every constructor returns the simplest form that the rules of the table IND__EXPR_RULES give; the function that
+   applies a rule has its proof. A rule leaves fewer operations, or as many and fewer terms below a division, so
+   building terminates. Canonical: equal values should be one node, however they were built. */
 
 static void ir__fire(ind_context *c, ind__expr_rule rule) {
     c->interner->fired[rule]++;
@@ -2988,7 +2988,8 @@ static ind_expr ir__fail_overflow(ind_context *c) {
     return ir__expr_none(c);
 }
 
-/* Both are valid and of one context. Those of modules become the user's context's own where they meet others. */
+/* True if both are valid; makes their contexts equal. If they differ, expressions of modules are imported into the
+   user's context. */
 static bool ir__both_ok(ind_expr *a, ind_expr *b) {
     if (!ind__ok(*a) || !ind__ok(*b)) return false;
     if (a->context == b->context) return true;
@@ -3010,7 +3011,7 @@ static int64_t ir__gcd64(int64_t a, int64_t b) {
 
 static int ir__expr_compare(ind_expr a, ind_expr b);
 
-/* By name, then by the other fields that make a symbol's identity. */
+/* By kind, by name, then by the other fields that identify a symbol. */
 static int ir__symbol_compare(ind_expr a, ind_expr b) {
     const ir__symbol *s = ir__node_of(a)->arg.symbol, *t = ir__node_of(b)->arg.symbol;
     if (s->symbol.kind != t->symbol.kind) return s->symbol.kind < t->symbol.kind ? -1 : 1;
@@ -3024,8 +3025,8 @@ static int ir__symbol_compare(ind_expr a, ind_expr b) {
     return ir__expr_compare(s->symbol.extent, t->symbol.extent);
 }
 
-/* Total order of nodes by structure, not by age: texts do not depend on what was built before, and an expression is
-   canonical in every context that holds it. */
+/* Total order of nodes by structure, not by age. So texts do not depend on what was built before, and an expression is
+   canonical in every context. */
 static int ir__expr_compare(ind_expr a, ind_expr b) {
     if (a.id == b.id) return 0;
     if (!a.id || !b.id) return a.id ? 1 : -1;
@@ -3045,7 +3046,7 @@ static int ir__expr_compare(ind_expr a, ind_expr b) {
     return a.id < b.id ? -1 : 1;
 }
 
-/* From >>facts: what ranges and the fact set in force prove. */
+/* From >>facts: proofs from ranges and the fact set in force. */
 static uint32_t ir__facts_generation(ind_context *c);
 static int ir__proven_sign(ind_expr b);
 static bool ir__known_nonzero(ind_expr e);
@@ -3054,8 +3055,9 @@ static int ir__known_condition(ind_expr condition);
 
 /* ---- a table of numbers by id */
 
-/* Ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set; `slot` may be lent (as
-   many zeros as `cap`, a power of two, says): then nothing is allocated for the first few. */
+/* Maps ids to numbers > 0; open addressing, at most half full. Zero-initialise with the context set. `slot` may be lent
+   by the caller, zeroed, with `cap` and `lent` set to its capacity, a power of two: then nothing is allocated for the
+   first few. */
 typedef struct ind__id_map ir__id_map;
 
 static uint32_t ir__map_at(const ir__id_map *m, uint32_t key) {
@@ -3101,11 +3103,11 @@ static bool ir__map_put(ir__id_map *m, uint32_t key, uint32_t value) {
 
 /* ---- sums */
 
-/* A sum as a list of terms c * m, m without integer factor (the integer 1 for the constant term). */
+/* A term c * m of a sum; m has no integer factor (it is the integer 1 for the constant term). */
 typedef struct ir__term {
     int64_t c;
     ind_expr m;
-    uint64_t key; /* while sorting: orders as ir__expr_compare does where it differs */
+    uint64_t key; /* sort key: a difference orders as ir__expr_compare does */
 } ir__term;
 typedef struct ir__sum {
     ind_context *context;
@@ -3114,7 +3116,7 @@ typedef struct ir__sum {
     bool failed;
 } ir__sum;
 
-/* Short lists of terms come from a list of free blocks: sums are made and dropped all the time. */
+/* Short lists of terms come from a free list, as sums are created and freed all the time. */
 #define IND__TERM_BLOCK 16
 typedef struct ir__term_block {
     union {
@@ -3163,7 +3165,7 @@ static bool ir__sum_reserve(ir__sum *s, uint32_t num) {
     return true;
 }
 
-/* Splits e into integer factor and the rest. */
+/* Splits e into its integer factor and the rest. */
 static ir__term ir__term_of(ind_expr e) {
     ir__term t = {1, e, 0};
     const ir__expr_node *n = ir__node_of(e);
@@ -3197,8 +3199,8 @@ static void ir__sum_add(ir__sum *s, ind_expr e, int64_t factor) {
     }
 }
 
-/* The leading bits of a node's place in the order of ir__expr_compare: kind; symbols by name; others by the number of
-   arguments and the place of the first. */
+/* The leading bits of a node's rank in the order of ir__expr_compare: kind; symbols by name; others by the number of
+   arguments and the rank of the first. */
 static uint64_t ir__order_key(const struct ind__interner *in, uint32_t id, int depth) {
     const ir__expr_node *n = ir__node_at(in, id);
     const uint64_t rank = n->kind == IND_EXPR_MUL ? 0 : n->kind;
@@ -3214,7 +3216,7 @@ static bool ir__term_before(const ir__term *a, const ir__term *b) {
     return a->key != b->key ? a->key < b->key : ir__expr_compare(a->m, b->m) <= 0;
 }
 
-/* Length of the ascending run that begins at t[0]. */
+/* Length of the ascending run that starts at t[0]. */
 static uint32_t ir__sum_run(const ir__term *t, uint32_t num) {
     uint32_t n = num ? 1 : 0;
     while (n < num && ir__term_before(&t[n - 1], &t[n])) n++;
@@ -3234,7 +3236,7 @@ static void ir__merge_runs(const ir__term *a, uint32_t num_a, const ir__term *b,
     if (num_b) memcpy(out, b, num_b * sizeof *b);
 }
 
-/* Natural merge sort: the parts of a sum are sorted already, so that this is close to linear. */
+/* Natural merge sort: the parts of a sum are already sorted, so this is close to linear. */
 static void ir__sum_sort(ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++) s->t[i].key = ir__order_key(s->context->interner, s->t[i].m.id, 2);
     if (ir__sum_run(s->t, s->num) == s->num) return;
@@ -3244,7 +3246,7 @@ static void ir__sum_sort(ir__sum *s) {
         return;
     }
     other.num = s->num;
-    for (uint32_t merges = 2; merges > 1;) { /* one merge puts out one run */
+    for (uint32_t merges = 2; merges > 1;) { /* each merge outputs one run */
         merges = 0;
         for (uint32_t at = 0; at < s->num; merges++) {
             uint32_t a = ir__sum_run(s->t + at, s->num - at), b = ir__sum_run(s->t + at + a, s->num - at - a);
@@ -3258,7 +3260,7 @@ static void ir__sum_sort(ir__sum *s) {
     ir__sum_free(&other);
 }
 
-/* Sorts, adds up equal monomials, drops zeros. */
+/* Sorts, adds equal monomials, drops zeros. */
 static void ir__sum_normalise(ir__sum *s) {
     if (!s->failed) ir__sum_sort(s);
     if (s->failed) return;
@@ -3281,7 +3283,7 @@ static void ir__sum_normalise(ir__sum *s) {
 
 static ind_expr ir__mul_int(ind_expr m, int64_t c);
 
-/* The sum as a node; the list is sorted and stays the caller's. */
+/* Builds the sum as a node; sorts the list, which the caller still owns. */
 static ind_expr ir__sum_build(ir__sum *s) {
     ind_context *c = s->context;
     ir__sum_normalise(s);
@@ -3321,7 +3323,8 @@ static ind_expr ir__mul_int(ind_expr m, int64_t c) {
     return ir__intern(m.context, IND_EXPR_MUL, arg, (int)count + 1, 0);
 }
 
-/* The factors of a monomial: *f is one of them where it is no product. The 1 of a constant term has none. */
+/* The factors of a monomial. A monomial that is no product is its own only factor, stored in *self. The 1 of a constant
+   term has none. */
 static uint32_t ir__factors(ind_expr m, const uint32_t **f, uint32_t *self) {
     const ir__expr_node *n = ir__node_of(m);
     *self = m.id;
@@ -3367,14 +3370,14 @@ static bool ir__mul_terms(ir__term a, ir__term b, ir__term *out) {
     return true;
 }
 
-/* t / d where the division is exact for all values: d's integer divides t's and d's factors are among t's. */
+/* t / d if the division is exact for all values: d's integer divides t's and d's factors are among t's. */
 static bool ir__term_divide(ir__term t, ir__term d, ir__term *q) {
     if (!d.c || (t.c == INT64_MIN && d.c == -1) || t.c % d.c) return false;
     const uint32_t *f, *g;
     uint32_t self[2], rest[IND__MAX_FACTORS + 1], num = 0, j = 0;
     uint32_t num_f = ir__factors(t.m, &f, &self[0]), num_g = ir__factors(d.m, &g, &self[1]);
     if (num_g > num_f) return false;
-    for (uint32_t i = 0; i < num_f; i++) { /* both lists have one order */
+    for (uint32_t i = 0; i < num_f; i++) { /* both lists are in the same order */
         if (j < num_g && f[i] == g[j])
             j++;
         else
@@ -3434,7 +3437,7 @@ static ind_expr ir__factor_at(ind_expr m, int i) {
     return ind_expr_query_kind(m) == IND_EXPR_MUL ? ind_expr_arg(m, i) : m;
 }
 
-/* The factor x // k of a term where k divides x: the exact quotient x/k; k and x through *k and *x. */
+/* The factor x // k of a term, if k divides x: the exact quotient x/k. Returns k and x in *k and *x. */
 static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(t.m, &f, &self);
@@ -3448,9 +3451,9 @@ static ind_expr ir__exact_factor(ir__term t, int64_t *k, ind_expr *x) {
 }
 
 /* ========================================================================================== src/ir/expr/sum_rules.c */
-/* ---- rules of sums: x = m * (x // m) + x % m; of the three any two give the third */
+/* ---- rules of sums: x = m * (x // m) + x % m; any two of the three give the third */
 
-/* The position of monomial m in a normalised sum; num if it is not there. */
+/* The index of monomial m in a normalised sum; num if there is none. */
 static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
     const uint64_t key = ir__order_key(s->context->interner, m.id, 2);
     uint32_t lo = 0, hi = s->num;
@@ -3466,17 +3469,17 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
     return s->num;
 }
 
-/* What the rules of sums change: `extra` is added once all terms were looked at. */
+/* State of the rules on one sum; `extra` is added after all terms are processed. */
 typedef struct ir__joiner {
     ir__sum *s;
     ir__sum extra;
-    ir__id_map roots;   /* how many different divisions of the sum have this root */
-    uint32_t first[32]; /* what the roots have at first: most sums hold a few divisions */
-    uint32_t num_mods;  /* terms with a modulo in them */
+    ir__id_map roots;   /* number of different divisions of the sum with this root */
+    uint32_t first[32]; /* initial storage of roots: most sums have few divisions */
+    uint32_t num_mods;  /* terms that contain a modulo */
 } ir__joiner;
 
-/* What a division divides in the end: x for x // m, x % m, (x // m) % n and so on. The rules join divisions of one
- * root. */
+/* The expression that a division finally divides: x for x // m, x % m, (x // m) % n and so on. The rules combine
+   divisions of one root. */
 static uint32_t ir__division_root(const struct ind__interner *in, uint32_t id) {
     for (;;) {
         const ir__expr_node *n = ir__node_at(in, id);
@@ -3489,7 +3492,8 @@ static bool ir__is_division(const ir__expr_node *n) {
     return n->kind == IND_EXPR_FLOORDIV || n->kind == IND_EXPR_MOD;
 }
 
-/* Counts the roots of all divisions among the factors; false if there are none (or no memory: nothing is joined). */
+/* Counts the roots of all divisions among the factors; false if there are none (or no memory: then no rule is
+   applied). */
 static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
     const struct ind__interner *in = s->context->interner;
     for (uint32_t i = 0; i < s->num; i++) {
@@ -3521,12 +3525,12 @@ static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
     return any;
 }
 
-/* Does the division f share its root with another one of the sum? */
+/* True if another division of the sum has the same root as f. */
 static bool ir__has_sibling(const ir__joiner *j, ind_expr f) {
     return ir__map_get(&j->roots, ir__division_root(j->s->context->interner, f.id)) > 1;
 }
 
-/* Can the sum hold c * q * x? Only if it has the first term of that, which is then an old node. */
+/* True if the sum may contain c * q * x: it must contain the first term of q * x, so that term is already interned. */
 static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
     const struct ind__interner *in = s->context->interner;
     const ir__expr_node *sum = ir__node_of(x);
@@ -3551,7 +3555,8 @@ static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
     return id && ir__sum_find(s, ir__expr_make(s->context, id)) < s->num;
 }
 
-/* Are all terms of e, with exactly these coefficients, in the sum? The constant may differ: it can be split. */
+/* True if the sum contains all terms of e with exactly these coefficients. The constant may differ, as it can be
+   split. */
 static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
     ir__sum part = {.context = s->context};
     ir__sum_add(&part, e, 1);
@@ -3566,7 +3571,7 @@ static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
     return all && any;
 }
 
-/* In the sum: takes e away and the term i, adds r. */
+/* Removes e and the term i from the sum, and adds r. */
 static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
     if (!ind__ok(r)) return false;
     ir__sum part = {.context = j->s->context};
@@ -3588,7 +3593,7 @@ static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, in
     return true;
 }
 
-/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both are what is left of y after multiples of m*n, m and n > 0. */
+/* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both sides are q times the remainder of y by m*n, for m and n > 0. */
 static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
     ind_expr scale = ir__mul2(ir__term_expr(q), m);
     for (uint32_t k = 0; k < j->s->num && j->num_mods <= 64 && ind__ok(scale); k++) {
@@ -3607,8 +3612,8 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
     return false;
 }
 
-/* scale * (x // m) in one of its forms, if the sum holds it: x = (z // g) % n divided by m is (z % (g*n)) // (g*m),
- * too. */
+/* scale * (x // m) in one of its forms, if the sum contains it. x = (z // g) % n divided by m is also (z % (g*n)) //
+   (g*m). */
 static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
     ind_expr_kind kind = ind_expr_query_kind(partner);
     if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_holds(j->s, partner)) return partner;
@@ -3620,7 +3625,8 @@ static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x
     return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_holds(j->s, other) ? other : none;
 }
 
-/* A term q * (x % m): with q*m*(x // m) it is q*x; with -q*x it is -q*m*(x // m). By the definition of %. */
+/* A term q * (x % m): together with q*m*(x // m) it is q*x; together with -q*x it is -q*m*(x // m). By the definition
+   of %. */
 static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
@@ -3637,8 +3643,8 @@ static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
     return sibling && ir__join_modular(j, i, q, x, m, quotient);
 }
 
-/* A term p * (x // b) with p = q*b: q*(x - r) if x % b is the integer r (then b * (x // b) = x - r); with -q*x it is -q
-   * (x % b), by the definition of %. p and b integers, b dividing x, g their common divisor: p * (x // b) = (p/g) * (x
+/* A term p * (x // b) with p = q*b. If x % b is an integer r: q*(x - r), as b * (x // b) = x - r. Together with -q*x:
+   -q * (x % b), by the definition of %. If p and b are integers with gcd g and b divides x: p * (x // b) = (p/g) * (x
    // (b/g)). */
 static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
@@ -3664,8 +3670,8 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
                           IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
 }
 
-/* (x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
-   exact quotient. So one value of sizes has one form. */
+/* (x // a)*(y // b) = x*y // (a*b) if a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
+   exact quotient. So equal products of sizes have one form. */
 static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
     ind_context *c = j->s->context;
     int64_t a, b;
@@ -3702,7 +3708,7 @@ static bool ir__join_term(ir__joiner *j, uint32_t i) {
     return count > 1 && ir__join_quotients(j, i);
 }
 
-/* Applies the rules of sums until none applies; each takes a division away or makes one smaller. */
+/* Applies the rules of sums until none applies; each removes a division or makes one smaller. */
 static void ir__join_all(ir__sum *s) {
     for (bool changed = !s->failed; changed;) {
         ir__joiner j;
@@ -3725,7 +3731,7 @@ static void ir__join_all(ir__sum *s) {
 }
 
 /* ======================================================================================= src/ir/expr/sum_lattices.c */
-/* ---- rules of sums with Min and Max, which move with what is added to all their arguments */
+/* ---- rules of sums with Min and Max: a number added to all arguments moves into or out of them */
 
 static ind_expr ir__lattice(ind_context *c, ind_expr_kind kind, const ind_expr *v, int n);
 
@@ -3736,9 +3742,9 @@ typedef struct ir__lattice_term {
     ir__term q;
 } ir__lattice_term;
 
-#define IND__MAX_LATTICE 8 /* such terms of a sum that the rules look at */
+#define IND__MAX_LATTICE 8 /* Min and Max terms of a sum that the rules consider */
 
-/* The first Min or Max of two arguments among the factors of term i, if there is one. */
+/* Finds the first Min or Max of two arguments among the factors of term i. */
 static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(s->t[i].m, &f, &self);
@@ -3753,7 +3759,7 @@ static bool ir__lattice_at(const ir__sum *s, uint32_t i, ir__lattice_term *l) {
     return false;
 }
 
-/* The sum with other coefficients for two of its terms, and e. False if that exceeds 64 bits: it stays as it is. */
+/* Replaces the coefficients of two terms of the sum and adds e. False if that exceeds 64 bits: the sum is unchanged. */
 static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int64_t c_k, ind_expr e) {
     ir__sum next = {.context = s->context};
     if (!ind__ok(e) || !ir__sum_reserve(&next, s->num)) return false;
@@ -3769,8 +3775,8 @@ static bool ir__sum_replace(ir__sum *s, uint32_t i, int64_t c_i, uint32_t k, int
     return ok;
 }
 
-/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. As the order of
-   arguments is kept when `by` is taken from all of them, f - by is the Min (Max) of what is left of them. */
+/* q*f + r*u = q*(f - by) + rest*u, where q*by = (r - rest)*u and u is the monomial of the term `to`. Subtracting `by`
+   from all arguments preserves their order, so f - by is the Min (Max) of the differences. */
 static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to, int64_t rest, ind_expr by) {
     ind_expr v[2] = {ind_expr_sub(ind_expr_arg(l->f, 0), by), ind_expr_sub(ind_expr_arg(l->f, 1), by)};
     ind_expr moved = ir__mul2(ir__term_expr(l->q), ir__lattice(s->context, ind_expr_query_kind(l->f), v, 2));
@@ -3779,8 +3785,8 @@ static bool ir__lattice_shift(ir__sum *s, const ir__lattice_term *l, uint32_t to
     return true;
 }
 
-/* Is the sum with `rest` in place of r, both beside q*f, the one that is kept of those that are equal? It is nearer to
-   0; of r and -r it is the one with the sign that f has if it is written with Max: so e and -e are treated alike. */
+/* True if coefficient `rest` instead of r, next to q*f, is the canonical choice of these equal sums. It is the one
+   closer to 0; of r and -r, the one with the sign of f when written with Max. So e and -e are treated alike. */
 static bool ir__lattice_better(const ir__lattice_term *l, int64_t r, int64_t rest) {
     if (r == INT64_MIN || rest == INT64_MIN) return false;
     const bool positive = (l->q.c > 0) == (ind_expr_query_kind(l->f) == IND_EXPR_MAX);
@@ -3794,9 +3800,9 @@ static bool ir__has_monomial(ind_expr e, ind_expr m) {
     return false;
 }
 
-/* The term t of one argument of f = Min(a, b): if it is taken from both, q*t goes to the term of the sum that has its
-   monomial. Integers stay where they are, as quotients and comparisons look for them in the sum. So adding something
-   and taking it away again gives the same node. */
+/* Subtracts the term t of one argument of f = Min(a, b) from both arguments; q*t moves to the term of the sum with that
+   monomial. So adding a term and subtracting it again gives the same node. Integers stay in the sum, where quotients
+   and comparisons look for them. */
 static bool ir__lattice_absorb(ir__sum *s, const ir__lattice_term *l, int arg, ir__term t) {
     ir__term product;
     int64_t rest;
@@ -3816,7 +3822,7 @@ static bool ir__lattice_absorbs(ir__sum *s, const ir__lattice_term *l) {
     return false;
 }
 
-/* The c for which the two arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
+/* The c for which the arguments of g are those of f plus c (turned: c minus those of f); else invalid. */
 static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
     ind_expr a = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
     for (int i = 0; i < 2; i++) {
@@ -3828,9 +3834,9 @@ static ind_expr ir__lattice_offset(ind_expr f, ind_expr g, bool turned) {
     return ir__expr_none(f.context);
 }
 
-/* Two terms p*u*f and q*u*g: g = f + c makes them (p + q)*u*f + q*u*c. Of a Min and a Max with arguments that are
-   turned, g = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c; with c = x + y that is Min(x, y) +
-   Max(x, y) = x + y. */
+/* Combines two terms p*u*f and q*u*g. If g = f + c: (p + q)*u*f + q*u*c. For a Min and a Max with negated arguments, g
+   = c - f, as Max(c - x, c - y) = c - Min(x, y): (p - q)*u*f + q*u*c. With c = x + y this is Min(x, y) + Max(x, y) = x
+   + y. */
 static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__lattice_term *b) {
     const ir__expr_node *f = ir__node_of(a->f), *g = ir__node_of(b->f);
     const bool turned = f->kind != g->kind;
@@ -3844,7 +3850,7 @@ static bool ir__lattice_pair(ir__sum *s, const ir__lattice_term *a, const ir__la
     return true;
 }
 
-/* Applies one of these rules, if one applies: pairs first, as each leaves a Min or Max less. */
+/* Applies one of these rules, if any applies. Pairs first, as each removes a Min or Max. */
 static bool ir__lattice_step(ir__sum *s) {
     ir__lattice_term l[IND__MAX_LATTICE];
     int num = 0;
@@ -3857,9 +3863,9 @@ static bool ir__lattice_step(ir__sum *s) {
     return false;
 }
 
-#define IND__MAX_LATTICE_STEPS 64 /* on one sum */
+#define IND__MAX_LATTICE_STEPS 64 /* per sum */
 
-/* Without memory the sum fails: it is not left in another form than it has with memory. */
+/* Without memory the sum fails, as its form must not depend on memory. */
 static bool ir__join_lattices(ir__sum *s) {
     const uint32_t refusals = ind__refusals(s->context);
     int steps = 0;
@@ -3870,8 +3876,8 @@ static bool ir__join_lattices(ir__sum *s) {
     return steps > 0;
 }
 
-/* Looking for the partner of a term builds expressions, whose sums are joined, too; a few levels of that find what
-   there is to find, and without an end to it the work would double with every level. */
+/* Finding the partner of a term builds expressions, whose sums are combined in turn. A few levels find all partners;
+   without a limit the work would double with every level. */
 static void ir__sum_join(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
@@ -3889,7 +3895,8 @@ static ind_expr ir__sum_finish(ir__sum *s) {
     return e;
 }
 
-/* 0 for states of fact sets whose number is too large for it, after 67 million: nothing is remembered under them. */
+/* The cache key of an operation under the facts in force. 0, which disables caching, for generations that do not fit:
+   after 67 million states of fact sets. */
 static uint32_t ir__cache_key(ind_context *c, uint32_t kind) {
     uint32_t generation = ir__facts_generation(c);
     return generation >> 27 ? 0 : generation << 5 | (kind + 1);
@@ -3900,7 +3907,7 @@ static ir__op_cache_entry *ir__cache_slot(ind_context *c, uint32_t kind, ind_exp
     return &c->interner->cache[(h >> 40) & (c->interner->cache_size - 1)];
 }
 
-/* Runs a simplifying constructor unless its result under the facts in force is remembered. */
+/* Runs a simplifying constructor unless its result under the facts in force is cached. */
 static ind_expr ir__cached(ind_expr_kind kind, ind_expr a, ind_expr b, ind_expr (*make)(ind_expr, ind_expr)) {
     uint32_t key = ir__cache_key(a.context, kind);
     ir__op_cache_entry *e = ir__cache_slot(a.context, kind, a, b);
@@ -3933,7 +3940,7 @@ ind_expr ind_expr_neg(ind_expr a) {
     return ir__mul2(ind_int(a.context, -1), a);
 }
 
-/* -e without an error where it has no 64-bit form; *failed where it is invalid for want of something else. */
+/* -e, without an error if it has no 64-bit form; *failed if it is invalid for another reason. */
 static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
     uint32_t failures = ind__state_of(e.context)->failures;
     ind__state_of(e.context)->quiet++;
@@ -3943,7 +3950,7 @@ static ind_expr ir__quiet_neg(ind_expr e, bool *failed) {
     return minus;
 }
 
-/* a - b where -b has no 64-bit form: 2^63 * m as (2^63 - 1) * m + m, which a term of a may take in. */
+/* a - b if -b has no 64-bit form: 2^63 * m becomes (2^63 - 1) * m + m, which may cancel against a term of a. */
 static ind_expr ir__sub_lowest(ind_expr a, ind_expr b) {
     ir__sum s = {.context = a.context};
     ir__sum_add(&s, a, 1);
@@ -4052,18 +4059,18 @@ ind_expr ind_expr_product(ind_context *c, const ind_expr *v, int n) {
 /* ========================================================================================== src/ir/expr/quotients.c */
 /* ---- quotients and remainders */
 
-/* a // b or a % b on its way through the rules. */
+/* State of a // b or a % b while the rules are applied. */
 typedef struct ir__division {
     ind_context *context;
     ir__sum a;    /* sorted */
     ind_expr den; /* b, as given */
     ir__term by;  /* b, unless it is a sum */
     bool sum;     /* b is a sum */
-    bool mod;     /* a % b is asked for */
+    bool mod;     /* computes a % b */
     int sign;     /* 1: b > 0; 2: never zero */
 } ir__division;
 
-/* Division by what cannot be zero, of any sign: over -b where b is negative, unless -a or -b has no 64-bit form. */
+/* Division by a nonzero b of any sign. If b is negative it divides by -b, unless -a or -b has no 64-bit form. */
 static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     if (ir__proven_sign(b) >= 0) return mod ? ir__modulo(a, b) : ir__divide(a, b);
@@ -4077,7 +4084,7 @@ static ind_expr ir__divide_nonzero(ind_expr a, ind_expr b, bool mod) {
     return mod ? ir__modulo(a, b) : ir__divide(a, b);
 }
 
-/* The same division of another numerator. */
+/* The same division with another numerator. */
 static ind_expr ir__divide_again(const ir__division *d, ind_expr a) {
     if (d->sign < 0) return ir__divide_nonzero(a, d->den, d->mod);
     return d->mod ? ir__modulo(a, d->den) : ir__divide(a, d->den);
@@ -4099,13 +4106,13 @@ static ind_expr ir__rule_one(ir__division *d) {
     return d->mod ? ind_int(d->context, 0) : ir__sum_build(&d->a);
 }
 
-/* Moves a term into multiples of g (as they are) and a rest; an integer is split. */
+/* Moves a term to the multiples of g (not divided) or to the rest; an integer is split. */
 static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *rest) {
     ir__term q;
     int64_t above, below;
     if (ir__is_const_term(t) && ir__is_const_term(g)) {
         below = ir__floor_mod(t.c, g.c);
-        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* then it is no small part */
+        if (ind__sub_overflow(t.c, below, &above)) above = 0, below = t.c; /* overflow: the integer is no small part */
         if (above) ir__sum_push(multiples, (ir__term){above, t.m, 0});
         if (below) ir__sum_push(rest, (ir__term){below, t.m, 0});
         return;
@@ -4115,7 +4122,7 @@ static void ir__split_term(ir__term t, ir__term g, ir__sum *multiples, ir__sum *
     ir__sum_push(divides ? multiples : rest, t);
 }
 
-/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), where that goes in form. */
+/* t / b for b = c * (x/k) with an exact quotient x/k: k*t / (c*x), if that divides in form. */
 static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
     int64_t k;
     ind_expr x, f = ir__exact_factor(b, &k, &x);
@@ -4126,13 +4133,14 @@ static bool ir__exact_divide(ir__term t, ir__term b, ir__term *q) {
            ir__term_divide(scaled, whole, q);
 }
 
-/* Is the integer c of a numerator split into multiples of b and a rest? For b < 0 only where that makes it smaller. */
+/* True if the integer c of a numerator is split into a multiple of b and a rest. For b < 0 only if that makes it
+   smaller. */
 static bool ir__splits(int64_t c, int64_t b) {
     return b > 0 || ((c > 0 ? -c : c) <= b && (b != -1 || c != INT64_MIN));
 }
 
 /* (b*q + r) // b = q + r // b and (b*q + r) % b = r % b: floor(q + x) = q + floor(x) for an integer q. Any sign of b.
-   The integer of a is left in [0, b) if b is an integer above 0. */
+   For an integer b > 0 the remaining integer of a is in [0, b). */
 static ind_expr ir__rule_multiples(ir__division *d) {
     if (d->sum) return ir__no_rule(d);
     ir__sum quotient = {.context = d->context}, rest = quotient;
@@ -4162,7 +4170,7 @@ static ind_expr ir__rule_multiples(ir__division *d) {
     return r;
 }
 
-/* c*x % b = (c % b)*x % b for integers; the sign of c stays, so that no integer grows. */
+/* c*x % b = (c % b)*x % b for integers; the sign of c is preserved, so that no integer grows. */
 static ind_expr ir__rule_reduce(ir__division *d) {
     if (!d->mod || d->sum || !ir__is_const_term(d->by)) return ir__no_rule(d);
     bool changed = false;
@@ -4200,7 +4208,7 @@ static ind_expr ir__rule_common_factor(ir__division *d) {
     ir__term g = den.num && !den.failed ? ir__sum_content(&d->a, ir__sum_content(&den, den.t[0])) : d->by;
     if (g.c < 0) g.c = g.c == INT64_MIN ? 1 : -g.c;
     if (!den.failed && ind__ok(g.m) && !ir__term_is_one(g)) {
-        ind_expr by = ir__sum_divided(&den, g); /* must still show that it is not zero: the text is read again */
+        ind_expr by = ir__sum_divided(&den, g); /* must still be provably nonzero: the text is parsed again */
         ind_expr less = ind__ok(by) && ir__proven_sign(by) ? ir__divide_nonzero(ir__sum_divided(&d->a, g), by, d->mod)
                                                            : ir__no_rule(d);
         r = d->mod && ind__ok(less) ? ir__mul2(ir__term_expr(g), less) : less;
@@ -4216,7 +4224,7 @@ static ind_expr ir__rule_in_range(ir__division *d) {
     return d->mod ? a : ind_int(d->context, 0);
 }
 
-/* q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
+/* If q <= a/b < q + 1 at both ends of a's bounds: a // b = q and a % b = a - q*b. */
 static ind_expr ir__rule_constant(ir__division *d) {
     ind_expr a = ir__sum_build(&d->a);
     int64_t b, lo, hi;
@@ -4227,7 +4235,7 @@ static ind_expr ir__rule_constant(ir__division *d) {
     return d->mod ? ind_expr_sub(a, ind_int(d->context, product)) : ind_int(d->context, q);
 }
 
-/* The facts in force know a % b. */
+/* a % b is known from the facts in force. */
 static ind_expr ir__rule_residue(ir__division *d) {
     ind_expr r, a = ir__sum_build(&d->a);
     return d->mod && ir__known_residue(a, d->den, &r) ? r : ir__no_rule(d);
@@ -4239,8 +4247,9 @@ static uint32_t ir__num_symbolic(const ir__sum *s) {
     return n;
 }
 
-/* One step of long division: takes q * den from the sum, q the quotient of its term i and den's term pivot. False, with
-   nothing done, if that does not leave fewer terms; integers do not count, as FLIP adds them. */
+/* One step of long division: subtracts q * den from the sum, where q is the quotient of its term i and den's term
+   pivot. False, with nothing changed, if the number of terms would not shrink; integers are not counted, as FLIP adds
+   them. */
 static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t pivot, uint32_t i, ir__term *q) {
     if (!ir__term_divide(rest->t[i], den->t[pivot], q) || q->c == INT64_MIN) return false;
     ir__sum trial = {.context = rest->context};
@@ -4259,7 +4268,7 @@ static bool ir__long_division_step(ir__sum *rest, const ir__sum *den, uint32_t p
     return ok;
 }
 
-/* a = q*b + r for two sums, by long division on one term of b; false if no step can be done. */
+/* a = q*b + r for two sums, by long division on one term of b; false if no step is possible. */
 static bool ir__long_division(const ir__sum *a, ind_expr b, ind_expr *q, ind_expr *r) {
     ir__sum den = {.context = a->context}, rest = den, quotient = den;
     ir__sum_add(&den, b, 1);
@@ -4295,7 +4304,8 @@ static ind_expr ir__rule_long_division(ir__division *d) {
     return d->mod ? r : ind_expr_add(q, r);
 }
 
-/* The single term of kind `kind` that a consists of, but for an integer, which goes to *integer. */
+/* The only term of a besides an integer, if it is of this kind with coefficient 1; the integer in *integer. Else
+   invalid. */
 static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t *integer) {
     ind_expr found = ir__no_rule(d);
     *integer = 0;
@@ -4310,8 +4320,7 @@ static ind_expr ir__only_term(const ir__division *d, ind_expr_kind kind, int64_t
     return found;
 }
 
-/* Can the product exceed 64 bits by what is known of both? A divisor without a known end is taken to be small enough.
- */
+/* True if the upper bounds show that the product may exceed 64 bits. An unbounded factor counts as small enough. */
 static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     int64_t x, y, product;
     ind_expr_bounds(a, NULL, &x);
@@ -4320,8 +4329,8 @@ static bool ir__product_exceeds(ind_expr a, ind_expr b) {
     return ends && ind__mul_overflow(x, y, &product);
 }
 
-/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with
-   y = x/d + c. Not where d*b overflows or does not show that it is positive. */
+/* (x // d + c) // b = (x + c*d) // (d*b) for d, b > 0: floor(floor(y) / b) = floor(y / b) for an integer b > 0, with y
+   = x/d + c. Not if d*b overflows or its bounds do not prove it positive. */
 static ind_expr ir__rule_nested(ir__division *d) {
     int64_t c, scaled, i;
     ind_expr inner = ir__only_term(d, IND_EXPR_FLOORDIV, &c);
@@ -4329,7 +4338,7 @@ static ind_expr ir__rule_nested(ir__division *d) {
     ind_expr x = ind_expr_arg(inner, 0), by = ind_expr_arg(inner, 1), shift = ind_int(d->context, 0);
     if (ir__proven_sign(by) != 1 || ir__product_exceeds(by, d->den)) return ir__no_rule(d);
     ind_expr product = ir__mul2(by, d->den);
-    int64_t least; /* bounds have to show the sign, or those of the quotient get wider */
+    int64_t least; /* its bounds must prove the sign, or the bounds of the quotient widen */
     ind_expr_bounds(product, &least, NULL);
     if (!ind__ok(product) || least < 1) return ir__no_rule(d);
     if (c)
@@ -4356,21 +4365,21 @@ static ind_expr ir__rule_of_mod(ir__division *d) {
     return ir__modulo(ir__divide(ind_expr_arg(inner, 0), d->den), rest);
 }
 
-/* The first term that is no integer has a negative coefficient. */
+/* True if the first term other than the integer has a negative coefficient. */
 static bool ir__leads_negative(const ir__sum *s) {
     for (uint32_t i = 0; i < s->num; i++)
         if (!ir__is_const_term(s->t[i])) return s->t[i].c < 0;
     return false;
 }
 
-/* Does the integer b divide a? */
+/* True if b is an integer that divides a. */
 static bool ir__exact_division(ir__division *d) {
     if (d->sum || !ir__is_const_term(d->by)) return false;
     ind_expr a = ir__sum_build(&d->a);
     return ind__ok(a) && ind_known_multiple(a, d->by.c);
 }
 
-/* c*x // b = c*(x // b) where the integer b divides x; of a sum only the sign comes out. */
+/* c*x // b = c*(x // b) if the integer b divides x; for a sum only the sign is taken out. */
 static ind_expr ir__rule_exact_coefficient(ir__division *d) {
     if (d->mod || !ir__exact_division(d)) return ir__no_rule(d);
     ir__term t = d->a.t[0];
@@ -4402,14 +4411,14 @@ static ind_expr ir__rule_floor_multiples(ir__division *d) {
     return r;
 }
 
-/* Does b divide e, in form or, an integer b, by what is known? */
+/* True if b divides e in form or, for an integer b, by known divisors. */
 static bool ir__divides(ir__term b, ir__term e) {
     ir__term q;
     if (ir__term_divide(e, b, &q)) return true;
     return ir__is_const_term(b) && b.c != INT64_MIN && ind_known_multiple(ir__term_expr(e), b.c);
 }
 
-/* (c*(x % m) + r) % b = (c*x + r) % b where b divides c*m: x % m differs from x by a multiple of m. */
+/* (c*(x % m) + r) % b = (c*x + r) % b if b divides c*m: x % m differs from x by a multiple of m. */
 static ind_expr ir__rule_unnest(ir__division *d) {
     if (!d->mod || d->sum) return ir__no_rule(d);
     for (uint32_t i = 0; i < d->a.num; i++) {
@@ -4453,8 +4462,8 @@ static ind_expr ir__try_small_part(ir__division *d, ir__term g) {
 }
 
 /* (g*u + s) // (g*b) = u // b and (g*u + s) % (g*b) = g*(u % b) + s for 0 <= s < g: adding s/g < 1 to the integer u
-   does not reach the next multiple. From every term two g are tried: what it shares with b in form, and the integer
-   that is known to divide both. */
+   does not reach the next multiple. Two g are tried per term: its common factor with b in form, and the integer known
+   to divide both. */
 static ind_expr ir__rule_small_part(ir__division *d) {
     if (d->sum || d->a.num < 2 || d->a.num > 256) return ir__no_rule(d);
     const int64_t known = ind_known_divisor(d->den);
@@ -4470,7 +4479,7 @@ static ind_expr ir__rule_small_part(ir__division *d) {
     return r;
 }
 
-/* The same for a divisor c*p that is a sum p times a monomial c: with g = c, or with g = p and a = p*u + s by long
+/* The same for a divisor c*p, a monomial c times a sum p: with g = c, or with g = p and a = p*u + s by long
    division. */
 static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     if (!d->sum || d->a.num > 256) return ir__no_rule(d);
@@ -4485,7 +4494,7 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
         return d->mod ? ind_expr_add(ir__modulo(u, d->den), s) : ir__divide(u, d->den);
     if (ir__proven_sign(p) != 1) return r;
     if (!ir__long_division(&d->a, p, &u, &s)) return r;
-    if (!ir__in_range(s, p)) { /* division took one p too many */
+    if (!ir__in_range(s, p)) { /* the long division subtracted one p too many */
         s = ind_expr_add(s, p);
         u = ind_expr_add(u, ind_int(d->context, -1));
         if (!ind__ok(s) || !ind__ok(u) || !ir__in_range(s, p)) return r;
@@ -4494,7 +4503,7 @@ static ind_expr ir__rule_small_part_of_sum(ir__division *d) {
     return d->mod ? ind_expr_add(ir__mul2(p, ir__divide_nonzero(u, c, true)), s) : ir__divide_nonzero(u, c, false);
 }
 
-/* k times the sum, with k * f = x put in where the factor f = x/k is. */
+/* k times the sum; k * f becomes x in each term with the factor f = x/k. */
 static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr x) {
     ir__sum out = {.context = s->context};
     for (uint32_t i = 0; i < s->num; i++) {
@@ -4506,8 +4515,8 @@ static ind_expr ir__scaled_by(const ir__sum *s, ind_expr f, int64_t k, ind_expr 
     return ir__sum_finish(&out);
 }
 
-/* a // b = (k*a) // (k*b) with k > 0, where that makes an exact quotient x/k of one side meet x on the other, so that x
-   cancels: s // (s // k) = k and (s // k)*y // s = y // k where k divides s. */
+/* a // b = (k*a) // (k*b) with k > 0, if x then cancels: one side has an exact quotient x/k, the other a factor x. s //
+   (s // k) = k and (s // k)*y // s = y // k if k divides s. */
 static ind_expr ir__rule_exact_scale(ir__division *d) {
     if (d->mod) return ir__no_rule(d);
     ir__sum den = {.context = d->context};
@@ -4534,12 +4543,12 @@ static ind_expr ir__rule_exact_scale(ir__division *d) {
 }
 
 /* a // b = -1 - (-a - 1) // b and a % b = b - 1 - (-a - 1) % b for b > 0: n = -a - 1 has n = b*q + r with 0 <= r < b,
-   so a = b*(-1 - q) + (b - 1 - r). One of the two numerators is kept: the one that is proven not negative, else the one
-   whose first term is positive. They are compared as they will stand: where g divides b and all but the integer of a,
-   SMALL_PART will have made -a - 1 into -a - g. */
+   so a = b*(-1 - q) + (b - 1 - r). The canonical numerator is the one proven nonnegative, else the one whose first term
+   is positive. They are compared in their final form: if g divides b and all of a but the integer, SMALL_PART turns -a
+   - 1 into -a - g. */
 static ind_expr ir__rule_flip(ir__division *d) {
     bool negative = false;
-    if (ir__exact_division(d)) return ir__no_rule(d); /* -a // b = -(a // b) there */
+    if (ir__exact_division(d)) return ir__no_rule(d); /* handled as -a // b = -(a // b) */
     for (uint32_t i = 0; i < d->a.num; i++) {
         if (d->a.t[i].c == INT64_MIN) return ir__no_rule(d);
         negative = negative || d->a.t[i].c < 0;
@@ -4556,7 +4565,8 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    /* long division by a sum may have taken away what the mirror puts back: there, only if that has an end */
+    /* long division by a sum may have removed terms that the mirror adds back, without end; so only if the mirror ends
+       it */
     bool inside = d->sum && ir__in_range(mirror, d->den);
     if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
     ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);
@@ -4569,7 +4579,7 @@ typedef struct ir__division_rule {
     ind_expr (*apply)(ir__division *d);
 } ir__division_rule;
 
-/* In this order; the first that applies decides. Those that drop terms come first. */
+/* In this order; the first that applies is used. Rules that drop terms come first. */
 static const ir__division_rule ir__division_rules[] = {
     {IND__EXPR_RULE_DIVIDE_ZERO, true, ir__rule_zero},
     {IND__EXPR_RULE_DIVIDE_BY_ONE, true, ir__rule_one},
@@ -4606,7 +4616,7 @@ static ind_expr ir__run_rules(ind_expr a, ind_expr b, bool mod) {
         const ir__division_rule *rule = &ir__division_rules[i];
         if (!rule->any_sign && d.sign != 1) continue;
         uint32_t failures = ind__state_of(c)->failures;
-        ind__state_of(c)->quiet++; /* a rewriting that overflows is one that does not apply */
+        ind__state_of(c)->quiet++; /* a rewriting that overflows does not apply */
         r = rule->apply(&d);
         ind__state_of(c)->quiet--;
         ok = ind__ok(r) || failures == ind__state_of(c)->failures;
@@ -4627,7 +4637,7 @@ static ind_expr ir__make_mod(ind_expr a, ind_expr b) {
     return ir__run_rules(a, b, true);
 }
 
-/* a // b where b is never zero, and not proven negative where ir__divide_nonzero can put the minus into a. */
+/* a // b for a nonzero b, which is not proven negative unless ir__divide_nonzero could not negate. */
 static ind_expr ir__divide(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return ir__expr_none(a.context);
     int64_t x, y;
@@ -7755,7 +7765,7 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
 /* ============================================================================================= src/ir/expr/ranges.c */
 /* ---- ranges of memory */
 
-/* The maximum in a term of a sum that grows with it: Max(..) or c * Max(..) with c >= 0; else invalid. */
+/* The maximum in a term that is nondecreasing in it: Max(..) or c * Max(..) with c >= 0; else invalid. */
 static ind_expr ir__max_of_term(ind_expr term) {
     ind_expr none = ir__expr_none(term.context), most = none;
     if (ind_expr_query_kind(term) == IND_EXPR_MAX) return term;
@@ -7772,7 +7782,7 @@ static ind_expr ir__max_of_term(ind_expr term) {
     return most;
 }
 
-/* The first term of e (or e itself) with such a maximum, which goes to *most; else invalid. */
+/* The first term of e (or e itself) with such a maximum, which is returned in *most; else invalid. */
 static ind_expr ir__max_term(ind_expr e, ind_expr *most) {
     bool sum = ind_expr_query_kind(e) == IND_EXPR_ADD;
     for (int i = 0; i < (sum ? ind_expr_num_args(e) : 1); i++) {
@@ -7788,7 +7798,8 @@ static ind_expr ir__at_argument(ind_expr e, ind_expr term, ind_expr most, int i)
     return ir__exchange(e, ir__remove_factor(term, most), most, ind_expr_arg(most, i));
 }
 
-/* a <= b with a maximum in a term of b replaced by one of its arguments (it is at least that); `deep`: that twice. */
+/* Proves a <= b with a maximum in a term of b replaced by one of its arguments, a lower bound. `deep`: up to two
+   replacements. */
 static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     if (ind_known_le(a, b)) return true;
     ind_expr most, term = ir__max_term(b, &most);
@@ -7799,14 +7810,15 @@ static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     return false;
 }
 
-/* The divisor of t, a quotient by a positive number; else 0. */
+/* The divisor if t is a quotient by a positive number; else 0. */
 static int64_t ir__divisor_of(ir__term t) {
     int64_t n = 0;
     bool quotient = ind__ok(t.m) && ind_expr_query_kind(t.m) == IND_EXPR_FLOORDIV;
     return quotient && ind_expr_is_int(ind_expr_arg(t.m, 1), &n) && n > 0 ? n : 0;
 }
 
-/* b with c*n/m times its quotient u = k * (y // n), y >= 0, if that is less: what t = c * (x // m) of a needs. */
+/* b with the coefficient of its quotient u = k * (y // n), y >= 0, reduced to c*n/m, if that is less than k: as much as
+   the term t = c * (x // m) of a requires. */
 static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
     int64_t m = ir__divisor_of(t), n = ir__divisor_of(u), part, least;
     if (!m || !n || n % m || t.c <= 0 || ind__mul_overflow(t.c, n / m, &part) || part >= u.c)
@@ -7816,7 +7828,8 @@ static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
     return ind_expr_sub(b, ind_expr_mul(ind_int(b.context, u.c - part), u.m));
 }
 
-/* a <= b where b has more of a quotient than a needs: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16) as 2 of them are enough. */
+/* Proves a <= b if b has more of a quotient than a requires: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16), as 2 of them are
+   enough. */
 static bool ir__le_by_part(ind_expr a, ind_expr b) {
     enum { IR__MOST_PAIRS = 64 };
     if (ir__num_terms(a) * ir__num_terms(b) > IR__MOST_PAIRS) return false;
@@ -7828,7 +7841,7 @@ static bool ir__le_by_part(ind_expr a, ind_expr b) {
     return false;
 }
 
-/* A maximum in a is one of its arguments. Hints refute most pairs at once. */
+/* A maximum in a equals one of its arguments, so each must be <= b. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
     if (ir__le_some(a, b, true) || ir__le_by_part(a, b)) return true;
@@ -7853,26 +7866,26 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
-/* Printing has two steps. First an expression becomes a form: a tree of what will be written, chosen by the number of
-   operations, then by the number of characters. Then a table of spellings writes the form. A form is only taken for the
-   text if the constructors turn it back into the very same expression; so no rule below has to be trusted for that. */
+/* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
+   operations, then by the number of characters. Then a table of spellings writes the form. A form is used for text only
+   if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
-enum { /* what a form can be beyond the kinds of expressions */
+enum { /* forms beyond the kinds of expressions */
        IR__FORM_NEG = IND_EXPR_WHERE + 1,
        IR__FORM_CEILDIV,
-       IR__FORM_DIV_CALL, /* quotients of C whose operands may be negative */
+       IR__FORM_DIV_CALL, /* quotients in C whose operands may be negative */
        IR__FORM_MOD_CALL,
-       IR__FORM_OTHERWISE, /* only a spelling: what stands before the last operand of Where */
+       IR__FORM_OTHERWISE, /* spelling only: the text before the last operand of Where */
        IR__NUM_FORM_OPS
 };
 
-#define IR__MAX_FORM_TERMS  256       /* sums of more are written as they are stored: time stays linear */
-#define IR__MAX_FORM_DEPTH  400       /* of forms: what is nested deeper is written as it is stored; bounds recursion */
-#define IR__MAX_TEXT        (1 << 20) /* characters that are written and read */
-#define IR__MINUS_CHARS     12        /* what -x // 4 and x // -4 count more than they are long: CeilDiv is clearer */
-#define IR__CALL_OPS        4         /* what ind_floordiv costs beyond a plain division, in operations */
-#define IR__FACTOR_TRIES    8         /* common factors that are compared before one is taken */
-#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that is rewritten */
+#define IR__MAX_FORM_TERMS  256       /* longer sums are written as stored, to stay linear in time */
+#define IR__MAX_FORM_DEPTH  400       /* nesting of forms; deeper ones are written as stored; bounds recursion */
+#define IR__MAX_TEXT        (1 << 20) /* maximum characters written and read */
+#define IR__MINUS_CHARS     12        /* extra characters counted for -x // 4 and x // -4: CeilDiv is clearer */
+#define IR__CALL_OPS        4         /* cost of ind_floordiv over a plain division, in operations */
+#define IR__FACTOR_TRIES    8         /* common factors compared before one is chosen */
+#define IR__MAX_TERMS_SPLIT 32        /* terms of a numerator that may be rewritten */
 
 typedef struct ir__form ir__form;
 
@@ -7892,16 +7905,16 @@ struct ir__form {
     uint8_t op;     /* ind_expr_kind or one of the above */
     bool fits;      /* C: no intermediate result can leave the type */
     uint16_t depth; /* of the tree below */
-    uint32_t id;    /* the expression it stands for; 0: not known */
+    uint32_t id;    /* the stored expression of the form; 0: none */
     int num;        /* operands */
-    int ops, chars; /* to compute it; to write it as text */
+    int ops, chars; /* cost to compute; length as text */
     int64_t value;  /* INT */
     int64_t lo, hi; /* bounds of the value */
     const ir__form **arg;
-    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: the one term it is */
+    const ir__poly *poly; /* the same as a sum, after roundings were rewritten; NULL: a single term */
 };
 
-/* How one printing differs from another. */
+/* Parameters of one printing. */
 typedef struct ir__expr_style {
     ind_print form;
     bool stored; /* as stored: no factoring, no CeilDiv */
@@ -7909,16 +7922,16 @@ typedef struct ir__expr_style {
     void *user;
 } ir__expr_style;
 
-/* One row per op: binding strength, what stands before, between and after the operands, the strength that the first and
-   the others must have to go without parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5,
-   product and quotient 6, unary minus 7, the rest 8. */
+/* One row per op: binding strength; texts before, between and after the operands; the strengths that the first and the
+   other operands need to have no parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product
+   and quotient 6, unary minus 7, the rest 8. */
 typedef struct ir__spelling {
     int strength;
     const char *open, *between, *close;
     int first, other;
 } ir__spelling;
 
-/* What text and the C forms share, and where they differ. */
+/* Spellings common to text and the C forms. */
 #define IR__SPELL_COMMON                                                                                               \
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
     [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
@@ -7980,8 +7993,8 @@ static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__fo
     return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
 }
 
-/* A minus goes before a product without parentheses, -a*b is (-a)*b; but not before one that begins with a sum, which
-   it would be multiplied into. */
+/* True if a minus is written before a product without parentheses: -a*b is (-a)*b. False if the product begins with a
+   sum: the minus would be multiplied into it. */
 static bool ir__minus_product(const ir__form *f) {
     const ir__form *p = f->op == IR__FORM_NEG ? f->arg[0] : f;
     if (f->op != IR__FORM_NEG || p->op != IND_EXPR_MUL) return false;
@@ -8794,13 +8807,15 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
 }
 
 /* ========================================================================================== src/ir/expr/roundings.c */
-/* ---- rewriting roundings: what a quotient or modulo may be written as instead
+/* ---- rewriting roundings: equal forms of a quotient or modulo
 
-   Identities of integers, for any b that is not zero or, where a row says so, for b > 0; k is any integer. With n, d
-   and s the signs of the numerator, of the divisor and of the whole: x // b = s * op(n*x + offset + k*b, d*b) +
-   constant - s*d*k x % b  = s * op(n*x + offset + k*b, d*b) + constant + divisors*b What is added joins the sum around,
-   which is where operations are saved: 1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4, 7 - (x + 7) %
-   8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
+   Identities of integers, for any b != 0 or, if the row has `positive`, for b > 0; k is any integer.
+   With n, d and s the signs of the numerator, of the divisor and of the result:
+   x // b = s * op(n*x + offset + k*b, d*b) + constant - s*d*k
+   x % b = s * op(n*x + offset + k*b, d*b) + constant + divisors*b
+   The added terms merge into the surrounding sum, which saves operations:
+   1 + (x + 3) // 4 = (x + 7) // 4, 2 - (x + 2) // 4 = (9 - x) // 4,
+   7 - (x + 7) % 8 = -x % 8, -CeilDiv(x, 8) = x // -8. */
 
 static const struct ir__identity {
     int op, numerator, offset, divisor, sign, constant, divisors;
@@ -8810,7 +8825,7 @@ static const struct ir__identity {
     {IR__FORM_CEILDIV, 1, 1, 1, 1, -1, 0, true},     /* floor(x / b) = ceil((x + 1) / b) - 1 */
     {IND_EXPR_FLOORDIV, -1, -1, 1, -1, -1, 0, true}, /* = -floor((-x - 1) / b) - 1 */
     {IR__FORM_CEILDIV, -1, 0, 1, -1, 0, 0, false},   /* = -ceil(-x / b) */
-    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the same four over -x / -b */
+    {IND_EXPR_FLOORDIV, -1, 0, -1, 1, 0, 0, false},  /* the four above over -x / -b */
     {IR__FORM_CEILDIV, -1, -1, -1, 1, -1, 0, true},
     {IND_EXPR_FLOORDIV, 1, 1, -1, -1, -1, 0, true},
     {IR__FORM_CEILDIV, 1, 0, -1, -1, 0, 0, false},
@@ -8820,51 +8835,52 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS  6  /* terms of a divisor that is compared with the sum around */
-#define IR__MAX_TRIED  3  /* roundings below each other whose numerators are rewritten for the one above */
+#define IR__MAX_UNITS  6  /* terms of a divisor that are compared with the surrounding sum */
+#define IR__MAX_TRIED  3  /* nesting of roundings whose numerators are rewritten for the outer one */
 #define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
-#define IR__MAX_MADE   4  /* of those, the best that are made */
+#define IR__MAX_MADE   4  /* of these, the number of best ones that are built */
 #define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__NESTED_OPS 2  /* what such a rewriting may save, in operations: an estimate */
+#define IR__NESTED_OPS 2  /* operations that rewriting a nested rounding may save: an estimate */
 
-/* A term that adding to the quotient changes: m, or m times a term of the divisor. */
+/* A term of the surrounding sum that changes when a number is added to the quotient: m, or m times a term of the
+   divisor. */
 typedef struct ir__unit {
     ir__mono m;
-    int at;      /* that term of the sum around, -1: there is none */
-    int64_t now; /* its number, 0 if there is none */
+    int at;      /* index in the surrounding sum, -1: there is none */
+    int64_t now; /* its coefficient, 0 if there is none */
 } ir__unit;
 
 typedef struct ir__rewriting {
     const struct ir__identity *id;
     int64_t k;
     int64_t integer;            /* of the numerator */
-    int64_t constant, divisors; /* joins the sum around: m * (constant + divisors * (the divisor without integer)) */
-    bool guess;                 /* not true of all integers */
-    ir__cost cost;              /* estimate of the sum with it */
-    const ir__form *f;          /* what stands for the quotient then; NULL: nothing is cheaper */
+    int64_t constant, divisors; /* added to the sum: m * (constant + divisors * (the divisor without integer)) */
+    bool guess;                 /* not an identity of all integers; must be verified */
+    ir__cost cost;              /* estimated cost of the sum with it */
+    const ir__form *f;          /* the new quotient; NULL: nothing is cheaper */
 } ir__rewriting;
 
 typedef struct ir__rounding {
-    int term;          /* of the sum: m * f */
+    int term;          /* index of the term m * f in the sum */
     ir__mono m;        /* the term without the quotient */
     const ir__form *f; /* the quotient */
-    ind_expr value;    /* value = x / b, as f or f times a number of the term: 3*(x % 4) = 3*x % 12 */
+    ind_expr value;    /* value = x / b: f, or f times the coefficient of the term, as 3*(x % 4) = 3*x % 12 */
     ind_expr x, b;
     const ir__form *fx, *fb;
     ir__poly px, pb;
     int64_t integer, of_divisor; /* the integers in x and b */
-    bool number, positive;       /* b is a number; is known to be positive */
+    bool number, positive;       /* b is a number; b is proven positive */
     bool nested;                 /* x has a rounding that might be rewritten */
-    ir__cost saved;              /* by factors taken out of x */
-    ir__cost over[2];            /* of b and of -b */
-    bool minus[2];               /* does their text begin with a minus? */
+    ir__cost saved;              /* saved by taking factors out of x */
+    ir__cost over[2];            /* cost of b and of -b */
+    bool minus[2];               /* their texts begin with a minus */
     bool shares;                 /* x + b might be cheaper than x */
-    int64_t grain;               /* b and all terms of x but the integer are known to be multiples of this */
-    bool residues;               /* more may be known from facts */
+    int64_t grain;               /* proven divisor of b and of all terms of x but the integer */
+    bool residues;               /* residues are facts, so further rewritings may hold */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
-    ir__tally others; /* all terms but this and those of the units */
-    ir__cost cost;    /* of the cheapest so far */
+    ir__tally others; /* all terms but this one and those of the units */
+    ir__cost cost;    /* of the cheapest rewriting so far */
     ir__rewriting best;
     ir__rewriting tries[IR__MAX_TRIES];
     int num_tries;
@@ -8889,7 +8905,7 @@ static bool ir__poly_of_form(ir__former *w, const ir__form *f, ir__poly *p) {
     return p->t[0].f != NULL;
 }
 
-/* n * x + k * b with the given integer, which stands last. */
+/* n * x + k * b, with its integer given; the integer is last. */
 static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int64_t k, int64_t integer, ir__poly *out) {
     *out = ir__poly_new(w, r->px.n + r->pb.n + 1);
     if (!out->t) return false;
@@ -8911,7 +8927,7 @@ static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int6
     return true;
 }
 
-/* C: is the numerator never negative, and within the type on the way? */
+/* C: true if the numerator is nonnegative and no intermediate result leaves the type. */
 static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     int64_t below = 0, above = 0, lowest = 0;
     for (int i = 0; i < p->n; i++) {
@@ -8927,7 +8943,7 @@ static bool ir__poly_in_type(const ir__former *w, const ir__poly *p) {
     return below >= 0 && above <= w->limit && lowest >= -w->limit;
 }
 
-/* The sum with this in the place of the term; *fits: no number exceeds 64 bits. */
+/* Cost of the sum with this rewriting in place of the term; *fits: no number exceeds 64 bits. */
 static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__rewriting *v, const ir__form *f,
                                 bool *fits) {
     const ir__form *factor = f;
@@ -8944,7 +8960,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
     return ir__tally_cost(&all);
 }
 
-/* About what the quotient will cost, before it is made; rarely more. */
+/* Estimated cost of the quotient before it is built; rarely too low. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
     const ir__spelling *row = &ir__spell_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
@@ -8961,7 +8977,7 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
     return f;
 }
 
-/* A quotient that was made before: equal ones have to be the same factor. */
+/* Finds a quotient that was built before: equal quotients must be the same factor. */
 static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
     for (const ir__made *m = w->made; m; m = m->next)
         if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
@@ -8978,7 +8994,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
-    f->lo = quotient.lo; /* of interest to C only, which has no other */
+    f->lo = quotient.lo; /* used by C only, which has no stored bounds here */
     f->hi = quotient.hi;
     f->fits = true;
     *m = (ir__made){w->made, f, x.id, b.id};
@@ -8986,7 +9002,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     return f;
 }
 
-/* The quotient of a rewriting. NULL: its parts exceed 64 bits. */
+/* Builds the quotient of a rewriting. NULL: its parts exceed 64 bits. */
 static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     int64_t least = v->k, integer = r->integer;
@@ -9000,7 +9016,7 @@ static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding 
     return ir__make_quotient(w, v->id->op, x, b);
 }
 
-/* Is the rewriting equal to what it stands for? */
+/* True if the rewriting equals the rounding that it replaces. */
 static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
     ind_expr e = ir__form_value(w, v->f);
@@ -9010,7 +9026,7 @@ static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__
     return ind__ok(e) && e.id == r->value.id;
 }
 
-/* A rewriting joins the list of those to try if it might be cheaper than what there is. */
+/* Adds a rewriting to the list of trials if its estimate is cheaper than the best so far. */
 static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) {
     bool fits;
     ir__poly x;
@@ -9024,7 +9040,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
     r->tries[at] = v;
 }
 
-/* Makes what is listed, as long as something cheaper may come. */
+/* Builds the listed rewritings while one may be cheaper. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
     for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
@@ -9038,9 +9054,9 @@ static void ir__try_listed(ir__former *w, ir__rounding *r) {
     }
 }
 
-/* Where x and b > 0 are multiples of g but for the integer in x, what that has beyond multiples of g does not matter:
-   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. What rounds up, and that over -b which does not, has
-   the next multiple. */
+/* If b > 0 and all terms of x but the integer are multiples of g, the integer may be rounded down to a multiple of g:
+   (x + 3) // 8 = x // 8 and (x + 3) % 16 = x % 16 + 3 with g = 4. An op that rounds up takes the next multiple instead;
+   over -b the two are exchanged. */
 static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
     int64_t rest = v->integer % r->grain;
     if (rest < 0) rest += r->grain;
@@ -9050,8 +9066,8 @@ static void ir__drop_residue(const ir__rounding *r, ir__rewriting *v) {
     if (v->id->op == IND_EXPR_MOD) v->constant += v->id->sign * rest;
 }
 
-/* Facts about residues may let an integer vanish that no identity takes away: tries, for ir__rewriting_holds to judge.
- */
+/* Facts about residues may remove an integer that no identity removes. The trials are verified by
+   ir__rewriting_holds. */
 static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     int64_t rest = v.constant;
     v.guess = true;
@@ -9068,7 +9084,8 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
     ir__list_rewriting(w, r, v);
 }
 
-/* The k worth trying: none; what empties the integer of the numerator; what empties that of the sum around. */
+/* The k worth trying: 0; the k that removes the integer of the numerator; the k that removes that of the surrounding
+   sum. */
 static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4]) {
     const ir__unit *u = &r->unit[0];
     bool mod = v->id->op == IND_EXPR_MOD;
@@ -9129,7 +9146,7 @@ static void ir__try_identities(ir__former *w, ir__rounding *r, bool mod) {
     ir__try_listed(w, r);
 }
 
-/* ---- finding what is to be rewritten */
+/* ---- finding roundings to rewrite */
 
 static bool ir__is_rounding(const ir__form *f) {
     return f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL || f->op == IND_EXPR_MOD ||
@@ -9143,7 +9160,8 @@ static bool ir__has_rounding(const ir__poly *p) {
     return false;
 }
 
-/* Adding to the quotient changes m and, per term of the divisor, m times that. */
+/* Finds the terms that a number added to the quotient changes: m and, for each term of the divisor, m times that
+   term. */
 static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
     int terms = r->pb.n - (r->of_divisor != 0);
     ir__mono one = {1, 0, NULL};
@@ -9167,7 +9185,7 @@ static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
     return false;
 }
 
-/* What all terms of a sum but the integer are known to be multiples of. */
+/* The known common divisor of all terms of a sum but the integer. */
 static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
     int64_t step = 0;
     for (int i = 0; i < p->n; i++) {
@@ -9182,7 +9200,7 @@ static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
     return step;
 }
 
-/* Fills in what follows from x, b, m, value and the term. */
+/* Fills in the fields that follow from x, b, m, value and the term. */
 static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__poly minus;
     if (!ind__ok(r->x) || !ind__ok(r->b) || !ind__ok(r->value)) return false;
@@ -9192,7 +9210,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->integer = ir__poly_integer(&r->px);
     r->of_divisor = ir__poly_integer(&r->pb);
     r->number = ind_expr_is_int(r->b, NULL);
-    if (r->number && r->of_divisor == -1) return false; /* stands only where its negation exceeds 64 bits */
+    if (r->number && r->of_divisor == -1) return false; /* stored only if its negation exceeds 64 bits */
     r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
     r->shares = ir__find_shared(w, r);
@@ -9213,14 +9231,14 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     return ir__find_units(w, p, r);
 }
 
-/* No integer, no sign: nothing to save. */
+/* Without an integer or a sign there is nothing to save. */
 static bool ir__worth_rewriting(const ir__rounding *r) {
     bool around = r->integer || r->m.c < 0 || ir__all_negative(&r->px) || ir__all_negative(&r->pb);
     for (int i = 0; i < r->units; i++) around = around || r->unit[i].now;
     return around || (r->f->op == IND_EXPR_MOD && r->m.c > 1);
 }
 
-/* Is this factor of a term a quotient that a rewriting could make cheaper? Fills r if so. */
+/* True if this factor of a term is a quotient that a rewriting could make cheaper; then fills r. */
 static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const ir__form *f, ir__rounding *r) {
     bool quotient = f->op == IND_EXPR_FLOORDIV || f->op == IR__FORM_DIV_CALL, mod = f->op == IND_EXPR_MOD;
     if (!quotient && (!mod || ir__style_is_c(w->style))) return false;
@@ -9233,7 +9251,7 @@ static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const 
     return ir__measure_rounding(w, p, r) && ir__worth_rewriting(r);
 }
 
-/* c * (x % b) = (c*x) % (c*b), where that saves operations. */
+/* c * (x % b) = (c*x) % (c*b), if that saves operations. */
 static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__rounding s = *r;
     if (s.m.c == 1 || s.m.c == -1 || s.m.c == INT64_MIN) return;
@@ -9249,7 +9267,7 @@ static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (s.best.f) *r = s;
 }
 
-/* Tries (x // by) // (b // by), where by divides b and is not negative. */
+/* Tries (x // by) // (b // by), if by divides b and is nonnegative. */
 static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind_expr x, ind_expr b, ind_expr by) {
     int64_t lo, hi;
     ir__rounding s = *r;
@@ -9266,7 +9284,7 @@ static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind
     if (s.best.f) *r = s;
 }
 
-/* Might x // (by*..) get smaller by dividing by `by` first? */
+/* True if x // (by*..) may become smaller by dividing by `by` first. */
 static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     for (int i = 0; i < x->n; i++)
         for (int k = 0; k < by->n; k++)
@@ -9274,8 +9292,8 @@ static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
     return ir__poly_integer(x) != 0;
 }
 
-/* x // (b*c) = (x // b) // c for b > 0, where x // b is something simple: each factor that the terms of the divisor
-   have in common, and what is left without it. */
+/* x // (b*c) = (x // b) // c for b > 0, if x // b simplifies. Tries each common factor of the divisor's terms, and the
+   divisor without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
     const ind_expr x = r->x, b = r->b;
     ir__mono content;
@@ -9302,7 +9320,7 @@ static void ir__rewrite_rounding(ir__former *w, const ir__poly *p, ir__rounding 
         ir__try_nested(w, p, r);
 }
 
-/* Puts the cheapest rewriting into the sum, the integer last; the term stays at its place. */
+/* Puts the cheapest rewriting into the sum, the integer last; the term keeps its index. */
 static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r) {
     ir__poly out = ir__poly_new(w, p->n + r->units);
     ir__mono one = {r->best.id->sign, 1, (const ir__form **)ind__arena_copy(&w->arena, &r->best.f, sizeof r->best.f)};
@@ -9310,7 +9328,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     if (!out.t || !one.f || !ir__mono_times(w, &r->m, &one, &p->t[r->term])) return false;
     for (int i = 0; i < p->n; i++) out.t[i] = p->t[i];
     out.n = p->n;
-    for (int i = 0; i < out.n; i++) { /* there may be such a term already */
+    for (int i = 0; i < out.n; i++) { /* such a term may already exist */
         if (i == r->term || !ir__mono_alike(w, &out.t[i], &out.t[r->term])) continue;
         if (ind__add_overflow(out.t[r->term].c, out.t[i].c, &out.t[r->term].c)) return false;
         out.t[i].c = 0;
@@ -9319,7 +9337,7 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
         const ir__unit *u = &r->unit[i];
         int at = u->at < 0 ? out.n++ : u->at;
         out.t[at] = u->m;
-        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* ir__cost_around: it fits */
+        out.t[at].c = u->now + u->m.c * (i ? r->best.divisors : r->best.constant); /* fits, by ir__cost_around */
     }
     p->n = 0;
     p->t = out.t;
@@ -9334,8 +9352,8 @@ static bool ir__apply_rounding(ir__former *w, ir__poly *p, const ir__rounding *r
     return true;
 }
 
-/* Rewrites the quotients of a sum one after the other, each as it saves most, until none changes: every one that does
-   makes the sum cheaper. */
+/* Rewrites the quotients of a sum one by one, each to its cheapest form, until none changes. Every change makes the sum
+   cheaper. */
 static bool ir__rewrite_roundings(ir__former *w, ir__poly *p) {
     bool changed = p->n <= IR__MAX_FORM_TERMS;
     for (int pass = 0; changed && pass < IR__MAX_PASSES; pass++) {
@@ -9596,7 +9614,7 @@ static const ir__form *ir__form_checked(ir__former *w, ind_expr e) {
     const size_t length = strlen(s->text) + 1;
     char *text = (char *)ind__arena_copy(&w->arena, s->text, length);
     const ir__form *f = text ? ir__form_of(w, e) : NULL;
-    if (s->refusals != refusals) return NULL; /* even a smaller form lost: same text always */
+    if (s->refusals != refusals) return NULL; /* the text must not depend on memory */
     if (f && f->chars > IR__MAX_TEXT) {
         ind__fail(c, IND_LIMIT, "the text of an expression is longer than %d characters", IR__MAX_TEXT);
         return NULL;
