@@ -412,30 +412,30 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
 /* =============================================================================================== src/ir/loops/ops.h */
 /* ---------------------------------------------------------------------------------------------------- >>ops */
 
-/* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32 f64 or integers or
-   bool); f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class:
-   a arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
-   random bits, u a function of the user, s structure.
+/* Ops on values inside a loop. Scalar, no promotion: both operands have one compute type (f32, f64, integers or bool).
+   f16, bf16 and 8-bit floats exist only in memory: loads widen, stores round. Enumerator, name, arity, class: a
+   arithmetic on numbers, f floats only, i integers only, c comparison (bool result), l logic on bools, w select, r
+   random bits, u user function, s structure.
    Maximum and minimum return NaN if either operand is NaN (torch.maximum). Integers wrap around.
-   DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt; POW is C's pow; on integers by
+   DIV on integers truncates toward zero; x / 0 is 0 on integers. RSQRT is 1/sqrt. POW is C's pow; on integers by
    squaring, 0 for negative exponents except for bases 1 and -1. ROUND_* round an f32 to the type and back. FMOD is C's
-   fmod and, on integers, %: the sign of the dividend, which is also the result where the divisor is 0. RINT rounds half
-   to even. Shifts by a negative number or by the width and more give 0, SHIFT_RIGHT of a negative number -1. GCD is the
-   greatest common divisor, >= 0 but for one of 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse
-   of erf; I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the
-   plain ones; ZETA(x, a) is Hurwitz'; IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All
-   other names are those of libm and mean the same. */
+   fmod and, on integers, %: the sign of the dividend, which is also the result if the divisor is 0. RINT rounds half to
+   even. Shifts by a negative number or by at least the width give 0, SHIFT_RIGHT of a negative number -1. GCD is the
+   greatest common divisor, >= 0 except 2^(width - 1), which wraps around; GCD(0, 0) is 0. ERFINV is the inverse of erf.
+   I0E and I1E are the modified Bessel functions of the first kind times exp(-|x|), J and Y the plain ones. ZETA(x, a)
+   is Hurwitz'. IGAMMA(a, x) and IGAMMAC are the regularised incomplete gamma functions. All other names are those of
+   libm and mean the same. */
 #define IND_LOOP_OPS(X)                                                                                                \
     X(NONE, none, 0, 's')                                                                                              \
     X(CONSTANT, constant, 0, 's') /* imm: i for integers and bool, f for floats */                                     \
     X(INDEX, index, 0, 's')       /* value of an index expression */                                                   \
-    X(LOAD, load, 1, 's')         /* arg 0: mask or 0 (0 where the mask is false) */                                   \
-    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0 (stores nothing where the mask is false) */        \
+    X(LOAD, load, 1, 's')         /* arg 0: mask or 0; the value is 0 if the mask is false */                          \
+    X(STORE, store, 2, 's')       /* arg 0: value; arg 1: mask or 0; stores nothing if the mask is false */            \
     X(INDIRECT, indirect, 1, 's') /* arg 0: integer value that becomes an index symbol; checked against an extent */   \
     X(REDUCE, reduce, 2, 's')     /* over the reduction ranges; arg 1: second operand of DOT, else 0 */                \
-    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: which of its results */                           \
-    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each of its points */                \
-    X(STATE, state, 0, 's')       /* what a combine function is given; imm.i: which, first the left ones */            \
+    X(PART, part, 1, 's')         /* arg 0: a REDUCE or SCAN; imm.i: number of its result */                           \
+    X(SCAN, scan, 1, 's')         /* over the one reduction range; has a value at each point of it */                  \
+    X(STATE, state, 0, 's')       /* operand of a combine function; imm.i: its number, left ones first */              \
     X(PAIR, pair, 3, 's')         /* arg 0: element of a scan; arg 1: the combined value; arg 2: the next PAIR or 0 */ \
     X(CAST, cast, 1, 's')         /* C conversion; float to bool is x != 0 */                                          \
     X(ROUND_F16, round_f16, 1, 'f')                                                                                    \
@@ -513,8 +513,8 @@ IND_API bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_exp
     X(AND, and, 2, 'l')                                                                                                \
     X(OR, or, 2, 'l')                                                                                                  \
     X(WHERE, where, 3, 'w')   /* bool, then the two values */                                                          \
-    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: which of the 128 random bits (ind_op_philox) */    \
-    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as that has */
+    X(PHILOX, philox, 3, 'r') /* i64: key, stream, position; imm.i: range of the 128 random bits (ind_op_philox) */    \
+    X(CALL, call, 5, 'u')     /* imm.function, with as many arguments as it declares */
 
 typedef enum ind_loop_op {
 #define X(name, text, arity, cls) IND_LOOP_##name,
@@ -523,10 +523,10 @@ typedef enum ind_loop_op {
         IND_NUM_LOOP_OPS
 } ind_loop_op;
 
-/* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN; ARGMAX returns the i64 position in the
-   reduction ranges (row-major) of the largest value, the first such, NaN being largest. WELFORD: mean and sum of
-   squared deviations (Welford 1962, merged as in Chan et al. 1979). ONLINE_SOFTMAX: maximum m and sum of exp(x - m)
-   in one pass (Milakov and Gimelshein 2018). DOT: sum of the products of two operands; the matrix product. */
+/* Reductions: enumerator, name, number of results. MAX and MIN propagate NaN. ARGMAX returns the i64 position in the
+   reduction ranges (row-major) of the first largest value; NaN counts as largest. WELFORD: mean and sum of squared
+   deviations (Welford 1962, merged as in Chan et al. 1979). ONLINE_SOFTMAX: maximum m and sum of exp(x - m) in one pass
+   (Milakov and Gimelshein 2018). DOT: sum of the products of two operands; the matrix product. */
 #define IND_REDUCTIONS(X)                                                                                              \
     X(NONE, "none", 0)                                                                                                 \
     X(SUM, "sum", 1)                                                                                                   \
@@ -546,11 +546,11 @@ typedef enum ind_reduction {
         IND_NUM_REDUCTIONS
 } ind_reduction;
 
-/* Scans: enumerator, name, number of results, whether it sorts. Their result at a point of the range is that of all
-   points up to it (inclusive), joined from first to last. MAX and MIN: value and i64 position; NaN stays once met, and
-   of equal values the later one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING,
-   DESCENDING: the element that belongs at the point and its i64 position in the row, stable; NaN is larger than every
-   number. COMBINE: as many results as there are PAIRs, joined by what the PAIRs compute from STATEs. */
+/* Scans: enumerator, name, number of results, whether it sorts. The result at a point combines all points up to it
+   (inclusive), from first to last. MAX and MIN: value and i64 position; NaN propagates, and of equal values the later
+   one counts (torch.cummax). LOGADDEXP: log of the sum of exponentials. ASCENDING, DESCENDING: the element of this rank
+   and its i64 position in the row, stable; NaN is larger than every number. COMBINE: as many results as there are
+   PAIRs, combined by the values that the PAIRs compute from STATEs. */
 #define IND_SCANS(X)                                                                                                   \
     X(SUM, "sum", 1, false)                                                                                            \
     X(PROD, "prod", 1, false)                                                                                          \
@@ -579,7 +579,7 @@ typedef struct ind_tensor {
     uint32_t id;
 } ind_tensor;
 
-/* The handler a loop function is run under, and a value in it (id 0: invalid; the handler keeps the reason). */
+/* The handler under which a loop function runs, and a value in it (id 0: invalid; the handler has the reason). */
 typedef struct ind_ops ind_ops;
 typedef struct ind_value {
     uint32_t id;
@@ -595,10 +595,10 @@ IND_API ind_value ind_op_index(ind_ops *o, ind_expr e, ind_dtype dtype);
 /* Loads an element of a tensor of the graph under construction; the result has the compute type of its dtype. */
 IND_API ind_value ind_op_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
 IND_API ind_value ind_op_cast(ind_ops *o, ind_value x, ind_dtype dtype); /* to f16 or bf16: rounds, stays f32 */
-/* Turns an integer value into an index in [0, size): checked at run time where ranges do not prove it; a violation is
-   reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
+/* Converts an integer value to an index in [0, size). It is checked at run time unless its range proves it. A violation
+   is reported as IND_INDEX_OUT_OF_RANGE and reads element 0. wrap: negative values count from the end. */
 IND_API ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap);
-/* Returns fn's value where mask is true, else `other`; fn's loads do not access memory where mask is false. */
+/* Returns fn's value if mask is true, else `other`; fn's loads do not access memory if mask is false. */
 IND_API ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_expr *index, int rank, void *user,
                                 double other);
 IND_API ind_dtype ind_op_dtype(ind_ops *o, ind_value x);
@@ -639,7 +639,7 @@ typedef union ind_element {
     int64_t i; /* integers and bool */
 } ind_element;
 
-/* The host twin: the result for one element; called from several threads at once. */
+/* The host twin: computes the result for one element; called from several threads at once. */
 typedef ind_element (*ind_function_fn)(const ind_element *x, void *user);
 
 typedef struct ind_function_desc {
@@ -718,33 +718,33 @@ IND_API ind_value ind_op_call(ind_ops *o, const char *function, const ind_value 
 /* ============================================================================================ src/ir/loops/layout.h */
 /* ------------------------------------------------------------------------------------------------ >>layout */
 
-/* How a buffer lies in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
+/* Position of a buffer's elements in memory: element (i0, i1, ..) is at offset + sum of i * stride, in elements. */
 typedef struct ind_layout {
     int rank;
     ind_expr size[IND_MAX_RANK];
     ind_expr stride[IND_MAX_RANK]; /* valid once fixed */
     ind_expr offset;
-    uint8_t order[IND_MAX_RANK]; /* dimensions from slowest to fastest; what `fixed` turns into strides */
-    bool ordered;                /* order was asked for by a user of the buffer */
+    uint8_t order[IND_MAX_RANK]; /* dimensions from slowest to fastest; fixing the layout turns it into strides */
+    bool ordered;                /* a user of the buffer requires the order */
     bool fixed;
 } ind_layout;
 
 /* ------------------------------------------------------------------------------------------------- >>loops */
 
-/* When a value that is computed on the fly is stored instead: where storing moves fewer bytes than computing it again
-   in each of its users, and beyond these limits. Zero fields mean the default, which are the values measured by
-   TorchInductor's authors (realize_reads_threshold and so on). */
+/* When a computed value is stored instead of inlined into its users: if storing moves fewer bytes than recomputing it
+   in each user, and beyond these limits. Zero fields mean the default, the values measured by TorchInductor's authors
+   (realize_reads_threshold and so on). */
 typedef struct ind_realise_policy {
     int max_reads_shared; /* used more than once: store if it reads more buffers than this; default 4 */
     int max_ops_shared;   /* used more than once: store if its body has more ops than this; default 30 */
     int max_reads;        /* store any value that reads more buffers than this; default 8 */
     int max_ops;          /* store any value whose body has more ops than this; default 64 */
-    int64_t look_steps;   /* scatters in a fixed order: each element looks at all points where these are so few times
-                             elements; default 2^20 */
-    int64_t list_bytes; /* sums of rows of floats find the few points that meet at a row where that moves so many bytes
-                           less; default 64 MiB, what passes in the time of the launches that it takes */
-    bool disable_parts; /* a concatenation is stored as a whole, never part by part by what makes the parts */
-    bool disable_rows;  /* a reduction over the results of rows (a mean of losses) reads these, not one value of each */
+    int64_t look_steps;   /* scatters in a fixed order: each element scans all points if points * elements is at most
+                             this; default 2^20 */
+    int64_t list_bytes;   /* sums of rows of floats build lists of the few points per row if that saves at least so many
+                             bytes; default 64 MiB, the bytes moved in the time of the launches that it needs */
+    bool disable_parts;   /* a concatenation is stored as a whole, never in parts by the loops that compute them */
+    bool disable_rows; /* a reduction over the results of rows (a mean of losses) reads these, not one value per row */
 } ind_realise_policy;
 
 /* -------------------------------------------------------------------------------------------------- >>text */
@@ -1052,7 +1052,7 @@ void ind__program_free(ind__program *p);
 /* ========================================================================================= src/ir/loops/functions.h */
 /* ---- functions of the user ---- */
 
-/* Immutable; in the context's memory. */
+/* Immutable; allocated in the context's memory. */
 typedef struct ind__function {
     const struct ind__function *next; /* created earlier */
     const char *name, *cuda;          /* cuda NULL: only the host twin was registered */
@@ -1061,7 +1061,7 @@ typedef struct ind__function {
     int num_args;
     ind_function_fn host;
     void *user;
-    bool registered; /* found by name in the context; else it belongs to a text */
+    bool registered; /* found by name in the context; else declared by a text */
 } ind__function;
 /* Returns the registered function of this name; NULL: none. */
 const ind__function *ind__function_find(const ind_context *c, const char *name);
@@ -1073,7 +1073,7 @@ bool ind__function_takes(ind_dtype argument, ind_dtype given);
 ind_value ind__emit_call(ind_ops *o, const ind__function *f, const ind_value *args);
 void ind__function_print_signature(ind__text *t, const ind__function *f);
 
-/* ---- opaque calls ---- */
+/* ---- extern calls ---- */
 
 typedef struct ind__extern {
     const struct ind__extern *next; /* registered earlier */
@@ -1106,11 +1106,11 @@ ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device d
 
 typedef struct ind__inst {
     uint8_t op;        /* ind_loop_op */
-    uint8_t dtype;     /* of the result; for STORE and LOAD see source's dtype for memory */
-    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: how the value joins what is there: NONE replaces
-                          it, SUM PROD MAX MIN combine atomically */
+    uint8_t dtype;     /* of the result; for STORE and LOAD, source's dtype is the type in memory */
+    uint8_t reduction; /* REDUCE: ind_reduction; SCAN: ind_scan; STORE: NONE replaces the element, SUM PROD MAX MIN
+                          combine with it atomically */
     uint8_t flags;     /* IND__INST_* */
-    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0 none, always lower than this one's */
+    uint32_t arg[IND__MAX_ARGS]; /* instruction numbers, 0: none; always lower than this one's */
     union {
         double f;
         int64_t i;
@@ -1121,14 +1121,15 @@ typedef struct ind__inst {
     uint32_t num_index; /* LOAD, STORE: rank until layouts are fixed, then 1 (linear offset in elements) */
 } ind__inst;
 #define IND__INST_WRAP      1 /* INDIRECT: negative values count from the end */
-#define IND__INST_EXCLUSIVE 4 /* SCAN: of all points before; zeros at the first */
-#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one stays */
+#define IND__INST_EXCLUSIVE 4 /* SCAN: of all earlier points; zeros at the first */
+#define IND__INST_SCATTER   2 /* STORE: several points may store the same element; in order, the last one remains */
 #define IND__INST_CHECKED                                                                                              \
-    16                      /* INDIRECT: an earlier loop has checked it, so that none is needed where nobody reads it */
-#define IND__INST_SELDOM 32 /* STORE: its mask holds for few points: a hint */
-#define IND__INST_RUN    8  /* STORE: a run of rows of P points joins its values; see ind__buffer.run */
+    16 /* INDIRECT: an earlier loop has checked the index, so the check is dead if the value is not read */
+#define IND__INST_SELDOM 32 /* STORE: its mask is true for few points; a hint */
+#define IND__INST_RUN    8  /* STORE: the values of a run of rows of P points are combined; see ind__buffer.run */
 
-/* Straight SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is none. */
+/* Straight-line SSA over the loop indices var[0..rank) and the reduction indices var[rank..rank+rrank). inst[0] is
+   none. */
 typedef struct ind_body {
     ind_context *context;
     int rank, rrank;
@@ -1138,36 +1139,36 @@ typedef struct ind_body {
     ind_expr *index;
     uint32_t num_index, cap_index;
     uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
-    const ind__opaque *call; /* not NULL: an opaque call, of which the body only says what memory it touches */
+    const ind__opaque *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
 } ind_body;
 
-/* A handler is this struct first in a larger one. emit gets an instruction whose args are the handler's own values and
-   whose index expressions are at `index`; returns the value. */
+/* A handler is a larger struct with this one as first member. emit gets an instruction whose args are the handler's own
+   values and whose index expressions are at `index`; returns the value. */
 struct ind_ops {
     ind_context *context;
     ind_value (*emit)(ind_ops *o, const ind__inst *inst, const ind_expr *index);
     ind_value (*load_tensor)(ind_ops *o, ind_tensor x, const ind_expr *index, int rank);
     ind_dtype (*dtype)(ind_ops *o, ind_value v);
     ind_expr (*indirect_symbol)(ind_ops *o, ind_value v); /* the index symbol of an INDIRECT value */
-    ind_value mask;                                       /* all loads now being emitted are under this mask; 0 none */
-    struct ind__origins *origins; /* collects the graph nodes of what is inlined; NULL: not wanted */
-    struct ind__capture *capture; /* a scatter is written here and emits nothing; NULL: it stores */
-    bool checked;                 /* ind_op_indirect: an earlier loop has checked what is in memory there */
-    bool seldom;                  /* ind__emit_scatter: the mask holds for few points */
+    ind_value mask;                                       /* mask of all loads being emitted; 0: none */
+    struct ind__origins *origins; /* collects the graph nodes of inlined code; NULL: not recorded */
+    struct ind__capture *capture; /* receives a scatter instead of emitting it; NULL: the scatter is emitted */
+    bool checked;                 /* ind_op_indirect: an earlier loop has checked the indices in memory */
+    bool seldom;                  /* ind__emit_scatter: the mask is true for few points */
 };
 ind_value ind__emit1(ind_ops *o, ind_loop_op op, ind_value a);
 ind_value ind__emit2(ind_ops *o, ind_loop_op op, ind_value a, ind_value b);
 ind_value ind__emit_load(ind_ops *o, uint32_t source, ind_dtype memory_dtype, const ind_expr *index, int rank);
 void ind__emit_store(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v);
-/* The same where `mask` (id 0: everywhere) holds, combined with what is there (see ind__inst.reduction). */
+/* Stores v where `mask` is true (id 0: everywhere), combined with the stored element (see ind__inst.reduction). */
 void ind__emit_scatter(ind_ops *o, uint32_t source, const ind_expr *index, int rank, ind_value v, ind_value mask,
                        ind_reduction mode);
-bool ind__can_scatter(ind_reduction mode); /* is it one of the modes of a STORE? */
-/* What changes nothing when it is joined so: a sum, product or extreme. */
+bool ind__can_scatter(ind_reduction mode); /* true if it is one of the modes of a STORE */
+/* The neutral element of a sum, product or extreme. */
 double ind__neutral_float(ind_reduction r);
 int64_t ind__neutral_int(ind_reduction r, ind_dtype d);
-typedef struct ind__capture { /* what a scatter would store, and where */
-    bool checked;             /* asked for: an earlier loop has checked its indices */
+typedef struct ind__capture { /* the arguments of a captured scatter */
+    bool checked;             /* in: an earlier loop has checked its indices */
     bool set;
     ind_expr index[IND_MAX_RANK];
     ind_value value, mask;
@@ -1177,52 +1178,53 @@ ind_value ind__emit_part(ind_ops *o, ind_value reduce, int which);
 ind_value ind__emit_scan(ind_ops *o, ind_scan kind, ind_value a);
 ind_value ind__emit_scan_part(ind_ops *o, ind_value scan, int which); /* 0: the value, 1: the position */
 ind_value ind__emit_state(ind_ops *o, ind_dtype dtype, int which);
-/* A scan of n elements that are joined as combined[] says, in terms of the states 0..n-1 (left) and n..2n-1 (right). */
+/* A scan of n elements. combined[] are the combined values, computed from the states 0..n-1 (left) and n..2n-1
+   (right). */
 ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind_value *combined, int n,
                                  bool exclusive);
 
-/* Recorder: the handler that writes a body; hash-conses, folds trivial identities. */
+/* Recorder: the handler that writes a body; hash-conses and folds trivial identities. */
 typedef struct ind__recorder {
-    ind_ops ops; /* first */
+    ind_ops ops; /* must be first */
     ind_body *body;
     uint32_t *table; /* open addressing hash of instructions */
     uint32_t table_size;
     void *user;
 } ind__recorder;
 ind_status ind__record_begin(ind__recorder *r, ind_context *c, const ind_expr *ranges, int rank,
-                             const ind_expr *rranges, int rrank); /* makes the body with index symbols i0.., r0.. */
+                             const ind_expr *rranges, int rrank); /* starts a body with index symbols i0.., r0.. */
 ind_body *ind__record_end(ind__recorder *r); /* NULL on failure; the caller owns the body: ind__body_free */
 void ind__record_abort(ind__recorder *r);
 void ind__body_free(ind_body *b);
 ind_body *ind__import_body(ind__import *m, const ind_body *b); /* a copy; NULL on failure */
 
-/* The loops of a body as they may be written anew: loop indices var[0..rank) and reduction indices after them, with
-   their extents, and every index expression of the body in terms of them. value[] says what to put for each of the
-   body's own variables so that every index comes out as it stands here. */
+/* The loops of a body while they are rewritten: loop indices var[0..rank), reduction indices after them, their extents,
+   and every index expression of the body in terms of them. value[] gives, for each original variable of the body, its
+   value in the new ones. */
 typedef struct ind__loops {
     ind_context *context;
     int rank, rrank;
     ind_expr var[2 * IND_MAX_RANK], extent[2 * IND_MAX_RANK];
-    ind_expr *index; /* as many as the body has, owned by the caller; all are judged */
+    ind_expr *index; /* as many as the body has, owned by the caller; all decide whether a rewriting is allowed */
     uint32_t num_index;
     int num_from;
     ind_expr value[2 * IND_MAX_RANK];
-    uint32_t refusals; /* when the loops were made */
-    bool failed;       /* out of memory: a "no" of the functions below may be that */
+    uint32_t refusals; /* at initialisation */
+    bool failed;       /* out of memory: a "no" of the functions below may be due to it */
 } ind__loops;
-/* The loops as they stand in the body; `index` has room for body->num_index expressions. */
+/* Initialises the loops from the body; `index` must have capacity for body->num_index expressions. */
 void ind__loops_init(ind__loops *l, const ind_body *body, ind_expr *index);
-bool ind__loops_drop_ones(ind__loops *l); /* variables that can only be 0 go; false on failure */
-/* Makes variables v and v + 1 (both parallel or both of the reduction) one. False, and nothing has changed, if some
-   index tells them apart: if it would then need a division that it does not have. */
+bool ind__loops_drop_ones(ind__loops *l); /* removes variables of extent 1; false on failure */
+/* Merges variables v and v + 1 (both parallel or both of the reduction). Returns false, with nothing changed, if an
+   index would need a division that it does not have. */
 bool ind__loops_merge(ind__loops *l, int v);
-/* The size that best splits variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
+/* The best size to split variable v: v = size * outer + inner resolves `saved` (may be NULL) of the divisions in the
    indices. Invalid if no split resolves any. */
 ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved);
-bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, nothing changed: too many loops */
+bool ind__loops_split(ind__loops *l, int v, ind_expr size); /* false, with nothing changed: too many loops */
 
-/* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions).
-   load, store: called for each LOAD / STORE to redirect it (NULL: emitted as it is); load may return any value, e.g. an
+/* Runs a body under another handler, with its loop indices replaced by `var` (rank + rrank expressions). load, store:
+   called for each LOAD / STORE to redirect it (NULL: emitted unchanged). load may return any value, for example an
    inlined one; the arguments of `inst` are values of the handler. map (num_inst entries, may be NULL) receives each
    instruction's value. Returns the value of body->result. */
 typedef struct ind__replay {
@@ -1250,7 +1252,7 @@ const char *ind__scan_name(ind_scan s);
 int ind__scan_results(ind_scan s);
 bool ind__scan_sorts(ind_scan s);
 uint32_t ind__body_scan(const ind_body *b); /* its first SCAN; 0: none */
-uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, of which a body has one at most; 0: none */
+uint32_t ind__body_sort(const ind_body *b); /* its SCAN that sorts, at most one per body; 0: none */
 
 /* =========================================================================================== src/ir/loops/program.h */
 /* ---- lowered program: buffers and loops ---- */
@@ -1264,10 +1266,10 @@ typedef struct ind__buffer {
     ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
-    /* Mutation makes a new version of a buffer. Both versions share memory and layout. The loop that writes the new
+    /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that holds a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
        part_dim. Only the last version is read. part_end invalid: not a part. */
     int part_dim;
     ind_expr part_begin, part_end;
@@ -1345,7 +1347,7 @@ typedef struct ind__lowered {
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* likewise */
+    const char *note; /* recorded in new loops */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -1387,7 +1389,8 @@ ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans *
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either an unrealised body (users inline it) or a buffer. Realising switches it for all views. */
+   storage is either an unrealised body (users inline it) or a buffer. Realising stores the body in a buffer for all
+   views. */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
@@ -1395,7 +1398,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
-    double read_bytes, bytes;    /* read by the body; written by storing its result; at the hints */
+    double read_bytes, bytes;    /* bytes read by the body; bytes written by storing its result; at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -1455,8 +1458,8 @@ typedef struct ind__scan_desc {
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* Scan of num values per element along dimension `dim` of `size`, results[k] stored as dtype[k]. A state has `states`
-   values: the first num are the results, the others are for combine only (a flag at the begin of a segment). element
-   and combine fill `states` values, combine from `states` left and `states` right ones. finish (exclusive only) gives
+   values: the first num are the results, the others are for combine only (a flag at the start of a segment). element
+   fills `states` values; combine fills them from `states` left and `states` right ones. finish (exclusive only) gives
    the result of points without predecessors in their segment. reverse: from the last to the first. */
 typedef struct ind__combine_desc {
     int num, states;
@@ -1507,7 +1510,7 @@ typedef union ind__lanes { /* by the value's dtype: f for f32, d for f64, i for 
 
 typedef struct ind__eval_buffer {
     void *data;
-    int64_t numel; /* addressable elements: loads and stores outside are an IND_VERIFY error, not a crash */
+    int64_t numel; /* addressable elements: accesses outside are an IND_VERIFY error, not a crash */
     ind_dtype dtype;
 } ind__eval_buffer;
 
@@ -1516,14 +1519,14 @@ typedef struct ind__eval {
     const ind__eval_buffer *buffer; /* by buffer number */
     uint32_t num_buffers;
     ind__lanes *value; /* one per instruction */
-    /* index expressions, compiled: inputs are the sizes, then var[], then indirect symbols */
+    /* compiled index expressions; inputs: the sizes, then var[], then indirect symbols */
     ind__program program;
     uint32_t num_sizes;
     uint32_t *index_slot; /* per body->index entry */
     int64_t (*slots)[IND__LANES];
-    uint8_t *varying;            /* per slot: differs between lanes */
-    uint32_t *cone, *cone_begin; /* per body->index entry: the program ops it needs, in order */
-    uint32_t *stamp, epoch;   /* per program op: when it was last computed; a new epoch starts with every new point */
+    uint8_t *varying;            /* per slot: true if it differs between lanes */
+    uint32_t *cone, *cone_begin; /* per body->index entry: the program ops that it depends on, in order */
+    uint32_t *stamp, epoch;   /* per program op: epoch in which it was last computed; every new point starts an epoch */
     uint32_t *indirect_input; /* per instruction: input slot of its index symbol */
     int lanes;
     struct {
@@ -1533,28 +1536,28 @@ typedef struct ind__eval {
     } bad_index; /* first failed check */
     bool bad_access;
 } ind__eval;
-/* sizes: symbols with their values, as many as the body mentions (more is fine). */
+/* size_symbols and size_values: all sizes that the body uses; further ones are allowed. */
 ind_status ind__eval_init(ind__eval *e, ind_context *c, const ind_body *body, const ind_expr *size_symbols,
                           const int64_t *size_values, uint32_t num_sizes, const ind__eval_buffer *buffers,
                           uint32_t num_buffers);
 void ind__eval_free(ind__eval *e);
-/* Sets loop variable `var` (0-based in body->var) for the coming blocks: value + step * lane. */
+/* Sets loop variable `var` (0-based in body->var) for the next blocks: value + step * lane. */
 void ind__eval_set_var(ind__eval *e, int var, int64_t value, int64_t step);
 void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int lanes);
-/* Runs the listed instructions in order for `lanes` points. REDUCE, SCAN, STATE and PART must be filled in by the
-   caller before they are used; STOREs write memory. IND_VERIFY (e->bad_access) is recorded by the caller: worker
-   threads run this, and they record no failure. */
+/* Runs the listed instructions in order for `lanes` points. The caller must fill in REDUCE, SCAN, STATE and PART before
+   their use; STOREs write memory. The caller records IND_VERIFY (e->bad_access): worker threads run this function and
+   record no failure. */
 ind_status ind__eval_run(ind__eval *e, const uint32_t *inst, uint32_t num, int lanes);
-/* Fills what runs of rows join their values in with the value that changes nothing. */
+/* Initialises the partial results of runs of rows with the neutral element. */
 void ind__eval_begin_runs(ind__eval *e);
-/* Order of two elements in memory: below 0, 0 or above 0; NaN is larger than every number and equal to NaN. */
+/* Compares two elements in memory: < 0, 0 or > 0; NaN is larger than every number and equal to NaN. */
 int ind__element_order(const ind__eval_buffer *m, int64_t a, int64_t b);
-int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v as the integer type holds it: wraps around; bool is v != 0 */
+int64_t ind__wrap_int(ind_dtype d, int64_t v); /* v converted to the integer type: wraps around; bool is v != 0 */
 float ind__f16_to_f32(uint16_t h);
 uint16_t ind__f32_to_f16(float f); /* to nearest, ties to even */
 float ind__bf16_to_f32(uint16_t h);
 uint16_t ind__f32_to_bf16(float f);
-/* The 8-bit floats, rounded to nearest even: beyond 464 e4m3fn is NaN, from 61440 on e5m2 is infinite. */
+/* The 8-bit floats, rounded to nearest even. Above 464 e4m3fn is NaN; from 61440 on e5m2 is infinite. */
 float ind__f8e4m3fn_to_f32(uint8_t x);
 float ind__f8e5m2_to_f32(uint8_t x);
 uint8_t ind__f32_to_f8e4m3fn(float f);
@@ -10175,7 +10178,7 @@ static uint32_t ir__program_push(ind__program *p, ind_expr_kind kind, uint32_t a
     return p->num_inputs + p->num_ops - 1;
 }
 
-/* One size in two forms: facts put a symbol with a narrower range in place of the declared one. */
+/* True if both are the same declared size: facts replace a symbol by one with a narrower range. */
 static bool ir__same_size(ind_expr a, ind_expr b) {
     const ind_symbol *x = ind_expr_symbol(a), *y = ind_expr_symbol(b);
     bool sizes = x && y && x->kind == IND_SYMBOL_SIZE && y->kind == IND_SYMBOL_SIZE;
@@ -10432,7 +10435,7 @@ static ind_value ir__recorder_append(ind__recorder *r, const ind__inst *inst, co
     return (ind_value){id};
 }
 
-/* Identities that cost nothing to see and hold for every value, NaN included. 0: none applies. */
+/* Identities that cost nothing to detect and hold for every value, including NaN. 0: none applies. */
 static uint32_t ir__trivial(const ind_body *b, const ind__inst *i) {
     const ind__inst *x = &b->inst[i->arg[0]], *y = &b->inst[i->arg[1]];
     bool one = y->op == IND_LOOP_CONSTANT && (ind_dtype_is_float((ind_dtype)y->dtype) ? y->imm.f == 1 : y->imm.i == 1);
@@ -10475,7 +10478,7 @@ static ind_value ir__recorder_emit(ind_ops *o, const ind__inst *inst, const ind_
     return v;
 }
 
-/* ---- what loop functions call ---- */
+/* ---- functions that loop functions call ---- */
 
 ind_context *ind_op_context(ind_ops *o) {
     return o ? o->context : NULL;
@@ -10500,7 +10503,7 @@ static bool ir__is_compute_dtype(ind_dtype d) {
     return d > IND_DTYPE_NONE && d < IND_NUM_DTYPES && ind_dtype_compute(d) == d;
 }
 
-/* C conversion of a float to an integer, but with a value where C has none: saturates, NaN is 0 (as the GPU does). */
+/* C conversion of a float to an integer, but defined everywhere: saturates, NaN is 0 (as the GPU does). */
 static int64_t ir__float_to_int(double v) {
     if (v != v) return 0;
     if (v >= 9223372036854775808.0) return INT64_MAX;
@@ -10702,7 +10705,7 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
 /* ========================================================================================= src/ir/loops/functions.c */
 /* ---- functions of the user ---- */
 
-/* What is listed stays and never changes: only the newest is read under the lock. */
+/* The list is only prepended to and its entries never change, so only the head is read under the lock. */
 static const ind__function *ir__functions_of(const ind_context *c) {
     ind__lists_lock(c->root);
     const ind__function *newest = c->root->functions;
@@ -10719,7 +10722,7 @@ const ind__function *ind__function_find(const ind_context *c, const char *name) 
 typedef struct ir__signature {
     ind_context *context;
     const char *text, *at;
-    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, of its arguments */
+    char name[1 + IND_MAX_FUNCTION_ARGS][64]; /* of the function, then of its arguments */
     ind_dtype dtype[1 + IND_MAX_FUNCTION_ARGS];
     int num_args;
 } ir__signature;
@@ -10841,9 +10844,9 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
 
 /* ---- sources of functions that come from a text: no directive, pragma or assembly, as these name files
 
-   A source is refused by its characters alone, before anything is compiled. The rules take in more than the language
-   does: what only looks like a directive, as in a comment of several lines, is refused too. They hold whether or not
-   the compiler knows trigraphs, and whatever it takes for the end of a line. */
+   A source is refused by its characters alone, before it is compiled. The rules refuse more than the language requires:
+   text that only looks like a directive, as in a comment of several lines, is refused too. They hold for compilers with
+   and without trigraphs, and for every convention of line ends. */
 
 /* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
  */
@@ -10857,13 +10860,13 @@ static const char *ir__code_continued(const char *s) {
     }
 }
 
-/* #, its trigraph or its digraph. */
+/* True for #, its trigraph or its digraph. */
 static bool ir__code_is_hash(const char *s) {
     return *s == '#' || !strncmp(s, "?\?=", 3) || (*s == '%' && *ir__code_continued(s + 1) == ':');
 }
 
-/* May all before `at` on its line be blank, or end in a comment? The slash of a comment's end may begin the line. What
-   is not ASCII counts as blank. */
+/* True if all before `at` on its line may be blank or the end of a comment. The slash that ends a comment may start the
+   line. Characters that are not ASCII count as blank. */
 static bool ir__code_begins_line(const char *code, const char *at) {
     while (at > code && at[-1] != '\n' && at[-1] != '\r' &&
            ((unsigned char)at[-1] <= ' ' || (unsigned char)at[-1] >= 127))
@@ -10877,7 +10880,7 @@ static bool ir__code_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Does this word begin at s, perhaps over several lines? */
+/* True if this word starts at s; line continuations may split it. */
 static bool ir__code_is_word(const char *code, const char *s, const char *word) {
     if (s > code && ir__code_is_letter(s[-1])) return false;
     for (; *word; word++, s = ir__code_continued(s + 1))
@@ -10885,7 +10888,7 @@ static bool ir__code_is_word(const char *code, const char *s, const char *word) 
     return !ir__code_is_letter(*s);
 }
 
-/* What the source holds that it may not, and in which line; NULL: nothing. */
+/* The forbidden construct that the source contains, with its line in *line; NULL: none. */
 static const char *ir__code_forbidden(const char *code, int *line) {
     static const char *const words[] = {"_Pragma", "__pragma", "asm", "__asm", "__asm__"};
     *line = 1;
@@ -10906,7 +10909,7 @@ const ind__function *ind__function_declare(ind_context *c, const char *signature
                   ir__same_signature(twin, &s) ? "text" : "signature");
         return NULL;
     }
-    if (twin && twin->cuda) return twin; /* the program has registered the same source */
+    if (twin && twin->cuda) return twin; /* registered by the program with the same source */
     int line;
     const char *forbidden = c->desc.trust_texts ? NULL : ir__code_forbidden(cuda, &line);
     if (forbidden) {
@@ -11117,7 +11120,7 @@ ind_value ind__emit_combine_scan(ind_ops *o, const ind_value *element, const ind
     return o->emit(o, &i, NULL);
 }
 
-/* An index that was computed from loop indices needs no memory and no check. */
+/* True if the index was computed from loop indices and is proven to be in range: it needs no memory and no check. */
 static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, ind_expr *e) {
     const ind_body *b = r->body;
     const ind__inst *i = &b->inst[x.id];
@@ -11131,7 +11134,7 @@ static bool ir__known_index(const ind__recorder *r, ind_value x, ind_expr size, 
     else
         return false;
     ind__known_bounds(*e, &lo, &hi);
-    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* by the cast */
+    bool kept = ind__wrap_int(type, lo) == lo && ind__wrap_int(type, hi) == hi; /* unchanged by the cast */
     return ind__ok(*e) && kept && ir__in_range(*e, size);
 }
 
@@ -11145,7 +11148,7 @@ ind_expr ind_op_indirect(ind_ops *o, ind_value x, ind_expr size, bool wrap) {
     }
     if (o->emit == ir__recorder_emit && ir__known_index((ind__recorder *)o, x, size, &e)) return e;
     x = ind_op_cast(o, x, IND_I64);
-    if (o->mask.id) /* where nothing is read, nothing is out of range */
+    if (o->mask.id) /* a lane that reads nothing must not fail the check */
         x = ind_op_where(o, o->mask, x, ind_op_constant_int(o, 0, IND_I64));
     if (!x.id) return ir__expr_none(o->context);
     ind__inst i = {.op = IND_LOOP_INDIRECT, .dtype = IND_I64, .flags = wrap ? IND__INST_WRAP : 0, .arg = {x.id}};
@@ -11169,8 +11172,8 @@ ind_value ind_op_masked(ind_ops *o, ind_value mask, ind_loop_fn fn, const ind_ex
 /* ============================================================================================ src/ir/loops/replay.c */
 /* ------------------------------------------------------------------------------------------------ >>replay */
 
-/* Marks what the result and the stores need; and every check of an index, which is an error also where what is read or
-   stored is the same at all indices: a tensor without dimensions, an expanded one. */
+/* Marks live instructions: dependencies of the result and of the stores, and every index check. A check is an error
+   even if the access is the same at all indices: a tensor without dimensions, an expanded one. */
 static void ir__mark_live(const ind_body *b, uint8_t *live) {
     for (uint32_t i = b->num_inst; i-- > 1;) {
         const ind__inst *x = &b->inst[i];
@@ -11193,7 +11196,7 @@ typedef struct ir__replay_state {
     ind_ops *o;
     const ind__replay *r;
     uint32_t *map;
-    ind_expr *from, *to; /* symbols of the body and what replaces them */
+    ind_expr *from, *to; /* symbols of the body and their replacements */
     int num;
 } ir__replay_state;
 
@@ -11273,7 +11276,7 @@ ind_value ind__body_replay(ind_ops *o, const ind__replay *r) {
 /* ============================================================================================= src/ir/loops/boxes.c */
 /* ------------------------------------------------------------------------------------------------- >>boxes */
 
-/* Graph nodes whose computation was inlined into the body that is being recorded. */
+/* Graph nodes whose computation was inlined into the body being recorded. */
 typedef struct ind__origins {
     ind_context *context;
     uint32_t *node;
@@ -11306,9 +11309,9 @@ ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_
     return IND__PUSH(c, ind__buffer, p->buffer, p->num_buffers, p->cap_buffers) ? IND_OK : ind__failed(c);
 }
 
-/* Storages stay in a list so that bodies which were never stored are freed too. */
+/* All storages are in a list, so that bodies that were never stored are freed too. */
 typedef struct ir__storage_link {
-    ind__storage storage; /* first */
+    ind__storage storage; /* must be first */
     struct ir__storage_link *next;
 } ir__storage_link;
 
@@ -11391,13 +11394,14 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer) {
     return ir__add_box(p, s);
 }
 
-/* A product of sizes at their hints, at most 2^40. */
+/* points times a size at its hint; stops growing at 2^40. */
 static double ir__hinted(double points, ind_expr size) {
     int64_t n = ind_hint(size);
     return n > 0 && points < 0x1p40 ? points * (double)n : points;
 }
 
-/* Bytes that a load over all points of the body moves, at the hints: what its index walks over, at most the buffer. */
+/* Bytes that a load moves over all points of the body, at the hints: the elements that its index visits, at most the
+   buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
     double walked = 1, all = 1;
@@ -11458,7 +11462,7 @@ static uint32_t ir__add_loop(ind__lowered *p, ind_reduction reduction, const uin
     return p->num_loops - 1;
 }
 
-/* Makes a loop of the recorded body, which writes n new buffers; results: boxes over these. */
+/* Adds a loop with the recorded body, which writes n new buffers; results: boxes over these. */
 static bool ir__add_stored(ind__lowered *p, ind__recorder *r, ind_reduction reduction, const ind__origins *origins,
                            const uint32_t *buffers, int n, ind__box **results) {
     uint32_t *kept, num_kept;
@@ -11495,7 +11499,7 @@ static bool ir__record_reduction(ind__lowered *p, ind__recorder *r, const ind__r
     return r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE;
 }
 
-/* Is the buffer a result of rows, read here once for every point of the body? */
+/* True if the buffer is a result of rows and every point of the body reads its own element of it. */
 static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *x = &p->buffer[load->source];
     if (x->kind != IND__BUFFER_COMPUTED || x->mutates || x->mutated_by) return false;
@@ -11514,8 +11518,8 @@ static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const
     return true;
 }
 
-/* Do the reduced values read more of the rows' results than one value a row takes? Then that value is made where the
-   rows are (the loss of a row beside its maximum and sum), and stored in place of them. */
+/* True if the reduced values read more bytes of row results than one value per row has. Then that value is computed by
+   the rows' kernel and stored instead of these results (the loss of a row instead of its maximum and sum). */
 static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
     int bytes = 0;
     if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
@@ -11534,7 +11538,7 @@ static ind_value ir__copy_element(ind_ops *o, const ind_expr *index, int rank, v
     return ind__box_load(o, (const ind__box *)user, index, rank);
 }
 
-/* Stores the reduction's values, of this type, over all points, and reduces these. */
+/* Stores the values to reduce, in this type, over all points, and reduces the stored values. */
 static ind_status ir__reduce_stored(ind__lowered *p, const ind__reduction_desc *d, ind_dtype dtype,
                                     ind__box **results) {
     ind_expr size[IND_MAX_RANK];
@@ -11619,7 +11623,7 @@ static bool ir__record_combine(ind_ops *o, const ind__combine_desc *d, const ind
     return d->combine(o, left, right, combined, d->user);
 }
 
-/* Stores results as ir__record_scan does; at: the element's index, whose entry of the dimension counts down in
+/* Stores results as ir__record_scan does. at: the element's index; its entry of the scan dimension counts down if
    reverse. */
 static bool ir__store_combined(ind__lowered *p, ind_ops *o, const ind__combine_desc *d, ind_value scan,
                                const ind_value *element, const ind_expr *at, uint32_t *buffers) {
@@ -11687,7 +11691,7 @@ ind__box *ind__box_view(ind__lowered *p, ind__box *x, const ind_expr *size, int 
     return b;
 }
 
-/* If x is a permutation of the whole storage: the storage's dimension seen at each position. */
+/* True if x is a permutation of the whole storage; order[k]: the storage dimension at position k. */
 static bool ir__is_permutation(ind_context *c, const ind__box *x, uint8_t *order) {
     if (x->identity || x->rank != x->storage->rank) return false;
     ind_expr symbol[IND_MAX_RANK];
@@ -11748,7 +11752,7 @@ static ind_status ir__realise_storage(ind__lowered *p, ind__storage *s) {
     uint32_t buffer = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, s->dtype, s->size, s->rank);
     uint32_t loop = buffer ? ir__add_loop(p, IND_REDUCE_NONE, s->origin, s->num_origins) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
-    ind_body *b = s->body; /* the loop takes the body over */
+    ind_body *b = s->body; /* the loop takes ownership */
     s->body = NULL;
     s->buffer = buffer;
     ind__recorder r = {.ops = {.context = p->context}, .body = b};
@@ -11774,7 +11778,7 @@ ind_status ind__box_mark_use(ind__lowered *p, ind__box *x, int users) {
     const ind__storage *s = x->storage;
     if (s->buffer) return IND_OK;
     bool many = (int)s->num_reads > p->policy.max_reads_shared || (int)s->num_ops > p->policy.max_ops_shared;
-    /* every user reads all that the body reads; or one does, and writes what the others then read */
+    /* inlined, every user reads all that the body reads; stored, one loop reads it and the users read the result */
     bool saves = users * s->read_bytes > s->read_bytes + users * s->bytes;
     bool shared = users > 1 && (many || saves);
     bool large = (int)s->num_reads > p->policy.max_reads || (int)s->num_ops > p->policy.max_ops;
@@ -11799,7 +11803,7 @@ uint32_t ind__buffer_home(const ind__lowered *p, uint32_t buffer) {
     return p->buffer[last].output ? last : ir__first_version(p, buffer);
 }
 
-/* Is this load of the very element that a point of the loop stores? Only then may a loop read what it mutates. */
+/* True if the load reads the element that the same point stores. Only then may a loop read a buffer that it mutates. */
 static bool ir__loads_own_element(const ind_body *b, const ind__inst *load, uint32_t version) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *store = &b->inst[i];
@@ -11819,7 +11823,8 @@ static bool ir__body_loads(const ind_body *b, uint32_t buffer) {
     return false;
 }
 
-/* Can the loop read the old contents while it stores the version: one load, of the element that is stored, if any? */
+/* True if the loop may read the old contents while it stores the version: no load, or one load of the element that its
+   point stores. */
 static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version, bool each_once) {
     uint32_t load = 0, loads = 0, stores = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -11830,7 +11835,7 @@ static bool ir__reads_in_step(const ind_body *b, uint32_t old, uint32_t version,
     return !loads || (each_once && loads == 1 && stores == 1 && ir__loads_own_element(b, &b->inst[load], version));
 }
 
-/* What was not stored yet and would read the old contents later is stored now. */
+/* Stores every unrealised value that would read the old contents later. */
 static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     for (ir__storage_link *s = (ir__storage_link *)p->storages; s; s = s->next) {
         ind_status status =
@@ -11840,9 +11845,9 @@ static ind_status ir__realise_readers(ind__lowered *p, uint32_t buffer) {
     return IND_OK;
 }
 
-/* The new version of the buffer, in the layout of the old one, which is settled by that. */
+/* Adds the new version of the buffer. The layout of the old version becomes fixed, as both share it. */
 static uint32_t ir__add_version(ind__lowered *p, uint32_t old) {
-    const ind_layout l = p->buffer[old].layout; /* the buffers move when one is added */
+    const ind_layout l = p->buffer[old].layout; /* a copy: adding a buffer may move the array */
     uint32_t made = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, p->buffer[old].dtype, l.size, l.rank);
     if (!made) return 0;
     p->buffer[old].layout.ordered = true;
@@ -11870,8 +11875,8 @@ static ind_status ir__add_scatter(ind__lowered *p, ind__recorder *r, uint32_t ve
     return IND_OK;
 }
 
-/* Records the loop: at first with all that is not stored yet computed in it, which must not read the memory that other
-   points change; then the readers of the old contents are stored, and if need be the loop reads that. */
+/* Records the loop. The first attempt inlines unrealised values, which must not read memory that other points change.
+   Then the readers of the old contents are stored and, if necessary, the second attempt reads the stored values. */
 static ind_status ir__record_scatter(ind__lowered *p, ind__recorder *r, const ind__scatter_desc *d, uint32_t version,
                                      ind__origins *origins) {
     const uint32_t old = p->buffer[version].mutates;
@@ -11908,16 +11913,17 @@ ind_status ind__box_scatter(ind__lowered *p, ind__box *x, const ind__scatter_des
     return *result ? IND_OK : ind__failed(c);
 }
 
-/* Row-major, whoever asked for it. */
+/* True if row-major, required or by default. */
 static bool ir__is_contiguous(const ind_layout *l) {
     for (int i = 0; l->ordered && i < l->rank; i++)
         if (l->order[i] != i) return false;
     return true;
 }
 
-/* ---- opaque calls ---- */
+/* ---- extern calls ---- */
 
-/* Does the box show a buffer, as it lies there, element by element? Then the order of its dimensions is settled. */
+/* True if the box shows all elements of a contiguous buffer in order; then fixes the order of the buffer's
+   dimensions. */
 static bool ir__settle_contiguous(ind__lowered *p, const ind__box *x) {
     const ind__storage *s = x->storage;
     if (!s->buffer || !ir__is_contiguous(&p->buffer[s->buffer].layout)) return false;
@@ -11954,7 +11960,7 @@ static uint32_t ir__call_result(ind__lowered *p, const ind_extern_type *t, ind__
     return made;
 }
 
-/* The old contents are what the input showed; whoever else would read them later stores what it needs before. */
+/* Adds the version that the call writes. Other later readers of the old contents store their values before the call. */
 static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, ind__call_arg *arg) {
     if (p->buffer[input->buffer].mutated_by || p->buffer[input->buffer].output) {
         ind__fail(p->context, IND_VERIFY, "a call overwrites a buffer that it may not change");
@@ -12033,7 +12039,7 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     return status;
 }
 
-/* May this buffer itself be handed out? Outputs lie in memory of their own, contiguously. */
+/* True if this buffer can be an output itself. Outputs are contiguous and have separate memory. */
 static bool ir__can_be_output(const ind__lowered *p, uint32_t buffer) {
     const ind__buffer *b = &p->buffer[buffer];
     if (b->kind != IND__BUFFER_COMPUTED || b->output || b->mutated_by) return false;
@@ -12092,7 +12098,7 @@ typedef struct ir__extreme {
 
 static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth);
 
-/* Sums, minima and maxima grow with each of their terms. */
+/* Sums, minima and maxima are monotone in each term. */
 static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr sum = {e.context, 0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
@@ -12103,7 +12109,7 @@ static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, i
     return sum;
 }
 
-/* A product of factors that are never negative, perhaps by a negative integer. */
+/* A product of nonnegative factors and integers, also negative ones. */
 static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr product = ind_int(e.context, 1), none = {e.context, 0};
     bool negative = false;
@@ -12123,7 +12129,7 @@ static ind_expr ir__extreme_product(const ir__extreme *x, ind_expr e, bool most,
     return product;
 }
 
-/* x // d and x % d by a divisor that is known and positive; and what is never negative by one that is not known. */
+/* x // d and x % d by a positive d without unbacked symbols; for other positive d only if x is nonnegative. */
 static ind_expr ir__extreme_quotient(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_context *c = e.context;
     ind_expr a = ind_expr_arg(e, 0), d = ind_expr_arg(e, 1), zero = ind_int(c, 0), none = {c, 0};
@@ -12195,7 +12201,7 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     for (int k = 0; k < l->rank; k++) ir__sum_add(&s, ir__mul2(b->index[i->index + (uint32_t)k], l->stride[k]), 1);
     ind_expr offset = ir__sum_finish(&s);
     if (!ind__ok(offset)) return false;
-    if (!l->rank) { /* a 0-d tensor had no index */
+    if (!l->rank) { /* an access to a 0-d tensor has no index */
         ind_expr *slot = IND__PUSH(p->context, ind_expr, b->index, b->num_index, b->cap_index);
         if (!slot) return false;
         i->index = b->num_index - 1;
@@ -12205,11 +12211,12 @@ static bool ir__flatten_access(ind__lowered *p, ind_body *b, ind__inst *i) {
     return true;
 }
 
-/* Removes loops whose results nobody reads; the readers of a dropped loop go first, as it is later in the list. */
+/* Removes loops whose results are not read. In reverse order, so readers are removed before the loops that they
+   read. */
 static ind_status ir__drop_dead_loops(ind__lowered *p) {
     uint8_t *used = (uint8_t *)ind__alloc(p->context, p->num_buffers);
     if (!used) return ind__failed(p->context);
-    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after what they are versions of */
+    for (uint32_t b = 1; b < p->num_buffers; b++) { /* versions come after the buffer that they change */
         const ind__buffer *x = &p->buffer[b];
         uint64_t sizes = 0;
         for (int d = 0; x->output && d < x->layout.rank; d++)
@@ -12221,7 +12228,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
         ind__loop *loop = &p->loop[l];
         bool live = false;
         for (uint32_t k = 0; k < loop->num_outputs; k++) live = live || used[loop->output[k]];
-        if (!live) { /* what it would change stays as it is */
+        if (!live) { /* the buffer that it would change keeps its old version */
             for (uint32_t k = 0; k < loop->num_outputs; k++) {
                 uint32_t old = p->buffer[loop->output[k]].mutates;
                 if (old) p->buffer[old].mutated_by = 0;
@@ -12251,7 +12258,7 @@ static ind_status ir__drop_dead_loops(ind__lowered *p) {
 /* ======================================================================================= src/ir/loops/concatenate.c */
 /* ---- parts of concatenations ---- */
 
-/* 1: the condition holds at all points, 0: at none, -1: neither is proven. */
+/* 1: proven true at all points, 0: proven false at all points, -1: neither. */
 static int ir__settle_condition(ind_expr e) {
     int64_t v;
     if (ind_expr_is_int(e, &v)) return v != 0;
@@ -12266,17 +12273,18 @@ static int ir__settle_condition(ind_expr e) {
         return all;
     }
     if (kind == IND_EXPR_EQ || kind == IND_EXPR_NE || kind == IND_EXPR_OR) return ind_known_true(e) ? 1 : -1;
-    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a condition */
+    if (kind != IND_EXPR_LE && kind != IND_EXPR_LT) return -1; /* a number, not a comparison */
     ind_expr a = ind_expr_arg(e, 0), b = ind_expr_arg(e, 1);
     if (kind == IND_EXPR_LE ? ind_known_le(a, b) : ind_known_lt(a, b)) return 1;
     return (kind == IND_EXPR_LE ? ind_known_lt(b, a) : ind_known_le(b, a)) ? 0 : -1;
 }
 
-/* Records with what is known in one part: which part it is, and what it so reads without a mask or not at all. */
+/* Recorder that uses the conditions known within one part: comparisons become constants, so loads lose their mask or
+   disappear. */
 static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr *index) {
     const ind_body *b = ((ind__recorder *)o)->body;
     ind__inst known = *inst;
-    const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load, or what is cast */
+    const ind__inst *mask = &b->inst[inst->arg[0]]; /* of a load; or the operand of a cast */
     int decided = inst->op == IND_LOOP_INDEX ? ir__settle_condition(index[0]) : -1;
     if (decided >= 0) {
         known = (ind__inst){.op = IND_LOOP_CONSTANT, .dtype = inst->dtype};
@@ -12291,22 +12299,22 @@ static ind_value ir__part_emit(ind_ops *o, const ind__inst *inst, const ind_expr
     return ir__recorder_emit(o, &known, index);
 }
 
-/* One or several neighbouring parts as a loop of their own. */
+/* One part, or several consecutive parts, as a separate loop. */
 typedef struct ir__part_loop {
     ind_body *body;
-    uint32_t first, end; /* parts */
+    uint32_t first, end; /* range of parts */
     uint32_t source;     /* 1 + the last loop whose reduction it reads; 0: it is a copy */
-    double saved;        /* bytes at the hints, if it joins that loop's kernel */
+    double saved;        /* bytes at the hints, if fused into that loop's kernel */
 } ir__part_loop;
 
-/* The variable, or the only value that it takes. */
+/* The variable, or 0 if its extent is 1. */
 static ind_expr ir__point_index(const ind_body *b, int d) {
     int64_t n;
     bool one = ind_expr_is_int(ind_expr_symbol(b->var[d])->extent, &n) && n == 1;
     return one ? ind_int(b->context, 0) : b->var[d];
 }
 
-/* The loop's body over parts [first, end). Recorded twice, since only replaying drops what is not needed. */
+/* The loop's body over parts [first, end). Recorded twice, as only a replay drops dead instructions. */
 static ind_body *ir__record_part(ind__lowered *p, const ind__loop *loop, uint32_t first, uint32_t end) {
     ind_context *c = p->context;
     const ind__parts *parts = loop->parts;
@@ -12350,10 +12358,10 @@ static double ir__bytes_at_hint(ind_expr points, ind_dtype dtype) {
     return n > 0 ? (double)n * (double)ind_dtype_bytes(dtype) : 0;
 }
 
-/* What the splitting of concatenations must know of every buffer. */
+/* Uses of a buffer, for the splitting of concatenations. */
 typedef struct ir__use {
     uint32_t readers; /* loops that read it */
-    bool in_step;     /* one of them handles as many points as it has elements, and so could join its loop's kernel */
+    bool in_step;     /* one of them has as many points as it has elements, so it could be fused with its loop */
 } ir__use;
 
 static bool ir__is_product(const ind_body *b) {
@@ -12362,9 +12370,9 @@ static bool ir__is_product(const ind_body *b) {
     return false;
 }
 
-/* Can what makes `read` store the part that reads it instead, dimensions for dimensions? Elements must come in the same
-   order, and a matrix product must not have its rows or columns taken apart: the tiles would be those of many small
-   ones. The part lies in memory in pieces, of all from dimension dim on. */
+/* True if the loop that computes the source of `read` could store the part itself, dimension by dimension. The elements
+   must have the same order. The rows or columns of a matrix product must not be split, as its tiles would become those
+   of many small products. The part is in memory as separate segments, each of all dimensions from `dim` on. */
 static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__inst *read, int dim) {
     const ind__buffer *x = &p->buffer[read->source];
     const ind_body *from = p->loop[x->loop].body;
@@ -12382,7 +12390,7 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     return whole;
 }
 
-/* Which reduction does the part come out of, element by element or row by row? */
+/* Finds the reduction that the part reads, element by element or row by row. */
 static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, ir__part_loop *part) {
     const ind_body *b = part->body;
     ind_expr points = ir__points(b);
@@ -12399,8 +12407,8 @@ static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, 
     }
 }
 
-/* Cuts the loop up: parts that stand alone, and runs of those that do not. Returns their number; 0: it stays whole, or,
-   with an error set, memory ran out. list has room for all parts. */
+/* Splits the loop into parts with a source, one loop each, and runs of the other parts. Returns the number of loops; 0:
+   the loop is not split or, with an error set, memory ran out. list has capacity for all parts. */
 static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
     uint32_t n = 0;
     double saved = 0;
@@ -12428,7 +12436,7 @@ static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *lo
     return 0;
 }
 
-/* In the order in which they can be made: by their sources, then what is copied. A version waits for the one before. */
+/* Sorts by source, in execution order; copies come last. Each version depends on the one before. */
 static void ir__sort_parts(ir__part_loop *list, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
         ir__part_loop at = list[i];
@@ -12453,7 +12461,7 @@ static void ir__store_to(ind_body *b, uint32_t from, uint32_t to) {
         if (b->inst[i].op == IND_LOOP_STORE && b->inst[i].source == from) b->inst[i].source = to;
 }
 
-/* A concatenation that is taken apart: loop number `loop` becomes made[first..first + num). */
+/* A concatenation that is split: loop number `loop` becomes made[first..first + num). */
 typedef struct ir__cut_loop {
     uint32_t loop, first, num;
 } ir__cut_loop;
@@ -12472,7 +12480,7 @@ static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__par
     b->part_begin = at->first ? parts->part[at->first - 1].end : ind_int(b->part_end.context, 0);
 }
 
-/* The last loop writes the buffer itself, the others versions before that. */
+/* The last loop writes the buffer itself; the others write earlier versions of it. */
 static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32_t n) {
     const ind__loop *loop = &p->loop[number];
     const uint32_t whole = loop->output[0];
@@ -12483,7 +12491,7 @@ static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32
         s->made[s->num_made++] = (ind__loop){.note = loop->note, .body = s->list[i].body, .num_outputs = 1};
     for (uint32_t i = 0; i < n; i++) {
         ind__loop *to = &s->made[s->num_made - n + i];
-        const ind__buffer b = p->buffer[whole]; /* the buffers move when one is added */
+        const ind__buffer b = p->buffer[whole]; /* a copy: adding a buffer may move the array */
         bool own = i + 1 == n;
         uint32_t version = own ? whole : ir__add_buffer(p, NULL, b.kind, b.dtype, b.layout.size, b.layout.rank);
         if (!version || !ir__part_origins(p, loop->parts, &s->list[i], to)) return false;
@@ -12523,20 +12531,20 @@ static void ir__count_uses(const ind__lowered *p, ir__use *use) {
     ind__free(p->context, last);
 }
 
-/* Room for all that may come of concatenations; 0: there are none. */
+/* Maximum number of loops that concatenations are split into; 0: there are no concatenations. */
 static uint32_t ir__count_parts(const ind__lowered *p) {
     uint32_t n = 0;
     for (uint32_t l = 0; l < p->num_loops; l++) n += ir__has_parts(p, &p->loop[l]) ? p->loop[l].parts->num : 0;
     return n;
 }
 
-/* Puts the new loops where the old ones stood. */
+/* Replaces each split loop by its new loops. */
 static bool ir__place_parts(ind__lowered *p, ir__cuts *s) {
     uint32_t from = p->num_loops, to, at = s->num_cuts;
     if (!at) return true;
     if (!ind__grow(p->context, (void **)&p->loop, &p->num_loops, &p->cap_loops, sizeof *p->loop, s->num_made - at))
         return false;
-    for (to = p->num_loops; from-- > 0;) { /* from the end, as to >= from */
+    for (to = p->num_loops; from-- > 0;) { /* backwards, as to >= from */
         const ir__cut_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
         if (cut) ind__body_free(p->loop[from].body);
         for (uint32_t k = cut ? cut->num : 1; k-- > 0;) p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];
@@ -12595,7 +12603,7 @@ uint32_t ind__body_splits(const ind_body *b) {
     uint32_t reduce = 0, stores = 0;
     for (uint32_t i = 1; i < b->num_inst; i++) {
         const ind__inst *x = &b->inst[i];
-        if (reduce) { /* a chain that ends in one store */
+        if (reduce) { /* only a chain that ends in one store may follow */
             bool store = x->op == IND_LOOP_STORE, plain = store || !x->num_index;
             if (stores || !plain || x->arg[0] != i - 1 || x->arg[1] || (store && x->reduction)) return 0;
             stores += store;
@@ -12616,14 +12624,14 @@ static void ir__extents(const ind_body *b, int from, int to, ind_expr *size) {
     for (int v = from; v < to; v++) size[v - from] = ind_expr_symbol(b->var[v])->extent;
 }
 
-/* The end of a recording whose results were all made; NULL if not. */
+/* Ends a recording if it has all its results; NULL if not. */
 static ind_body *ir__record_finish(ind__recorder *r, bool ok) {
     if (ok && r->body->inst[r->body->num_inst - 1].op == IND_LOOP_STORE) return ind__record_end(r);
     ind__record_abort(r);
     return NULL;
 }
 
-/* All up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
+/* Everything up to the REDUCE, over `rank` P dimensions, stored into `partial`. */
 static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, int rank, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK];
     ind__recorder r;
@@ -12638,7 +12646,8 @@ static ind_body *ir__first_stage(ind__lowered *p, const ind_body *b, uint32_t re
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* Where a run of rows joins the value of a point; size: the extents of the body. */
+/* The element of the partial result into which a run of rows combines the value of a point; size: the extents of the
+   body. */
 static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t run) {
     ind_expr row = ind__linearise(b->context, b->var, size, b->rank);
     ind_expr column = ind__linearise(b->context, b->var + b->rank, size + b->rank, b->rrank);
@@ -12646,7 +12655,8 @@ static ind_expr ir__run_index(const ind_body *b, const ind_expr *size, int64_t r
     return ind_expr_add(ind_expr_mul(ind_expr_floordiv(row, ind_int(b->context, run)), columns), column);
 }
 
-/* All before the REDUCE at the points of R, then P, whose values join those of the run's other rows. */
+/* Everything before the REDUCE with R and P exchanged; the values are combined with those of the other rows of the
+   run. */
 static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t reduce, uint32_t partial) {
     ind_expr size[2 * IND_MAX_RANK], var[2 * IND_MAX_RANK];
     ind__recorder r;
@@ -12665,7 +12675,7 @@ static ind_body *ir__first_runs(ind__lowered *p, const ind_body *b, uint32_t red
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* P, and the number of runs; returns how many sizes that are. */
+/* The sizes of P and the number of runs; returns the number of sizes. */
 static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_expr *size) {
     ind_expr rows[IND_MAX_RANK];
     ir__extents(b, 0, b->rank, size);
@@ -12676,7 +12686,7 @@ static int ir__run_sizes(ind__lowered *p, const ind_body *b, int64_t run, ind_ex
 
 static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
                                 int64_t run) {
-    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost: neighbouring columns lie side by side */
+    ind_expr shape[2 * IND_MAX_RANK]; /* the runs are outermost, so adjacent columns are adjacent in memory */
     for (int d = 0; d < rank; d++) shape[d] = !run ? size[d] : size[d ? d - 1 : rank - 1];
     uint32_t partial = ir__add_buffer(p, NULL, IND__BUFFER_COMPUTED, (ind_dtype)b->inst[reduce].dtype, shape, rank);
     if (!partial || !ir__fix_layout(p->context, &p->buffer[partial].layout)) return 0;
@@ -12685,7 +12695,7 @@ static uint32_t ir__add_partial(ind__lowered *p, const ind_body *b, uint32_t red
     return partial;
 }
 
-/* The REDUCE of what lies in `partial`, and all that follows it. */
+/* The REDUCE of `partial`, and all that follows it. */
 static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t reduce, const ind_expr *size, int rank,
                                   uint32_t partial) {
     const ind__inst *in = &b->inst[reduce];
@@ -12709,11 +12719,11 @@ static ind_body *ir__second_stage(ind__lowered *p, const ind_body *b, uint32_t r
     return ir__record_finish(&r, v.id != 0);
 }
 
-/* The two loops of one; `whole` keeps its body until both are there. */
+/* Builds the two loops of one; `whole` keeps its body until both exist. */
 static bool ir__split_loop(ind__lowered *p, const ind__loop *whole, const ind__split *split, ind__loop two[2]) {
     const ind_body *b = whole->body;
     uint32_t reduce = ind__body_splits(b);
-    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, and what the second stage reduces */
+    ind_expr size[2 * IND_MAX_RANK]; /* of the partial results: P, then the range of the second stage */
     int rank = split->run ? ir__run_sizes(p, b, split->run, size) : b->rank + split->outer;
     if (!split->run) ir__extents(b, 0, rank, size);
     uint32_t partial = ir__add_partial(p, b, reduce, size, rank, split->run);
@@ -12775,7 +12785,7 @@ static ind_status ir__verify_call(const ind_body *b, uint32_t n) {
     return i->dtype == ind_dtype_compute(f->dtype) ? IND_OK : ir__body_broken(b, n, "its type is not the function's");
 }
 
-/* May the body have SCAN n beside those before it? */
+/* True if the body may have SCAN n in addition to the earlier ones. */
 static bool ir__may_scan(const ind_body *b, uint32_t n) {
     bool sorts = ind__scan_sorts((ind_scan)b->inst[n].reduction);
     int scans = 1;
@@ -12821,7 +12831,7 @@ static ind_status ir__verify_types(const ind_body *b, uint32_t n) {
     return IND_OK;
 }
 
-/* Invariants of a body: operands exist and come first, arity and types fit, index symbols are the body's own. */
+/* Invariants of a body: operands exist and come first, arity and types match, index symbols are the body's own. */
 ind_status ind__body_verify(const ind_body *b) {
     if (b->result >= b->num_inst) return ir__body_broken(b, b->result, "the result does not exist");
     for (uint32_t n = 1; n < b->num_inst; n++) {
@@ -12857,7 +12867,8 @@ ind_status ind__body_verify(const ind_body *b) {
     return IND_OK;
 }
 
-/* What is mutated is read before; in the mutating loop itself, only as the element that the same point stores. */
+/* A buffer is read before it is mutated; the mutating loop itself may read only the element that the same point
+   stores. */
 static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, uint32_t load) {
     const ind_body *body = p->loop[loop].body;
     uint32_t version = p->buffer[body->inst[load].source].mutated_by;
@@ -12868,7 +12879,7 @@ static ind_status ir__verify_old_version(const ind__lowered *p, uint32_t loop, u
                : ir__body_broken(body, load, "reads what other points of the loop change");
 }
 
-/* Only a new version of a buffer is stored in part, and it has the layout of the old one. */
+/* Only a new version of a buffer is partially stored, and it has the layout of the old one. */
 static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_t store) {
     const ind_body *body = p->loop[loop].body;
     const ind__inst *i = &body->inst[store];
@@ -12891,7 +12902,7 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
     return same ? IND_OK : ir__body_broken(body, store, "the versions of a buffer differ in layout");
 }
 
-/* The sizes from data that a loop uses were written before. */
+/* The data-dependent sizes that a loop uses are written before it. */
 static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     uint64_t sizes = ind__body_unbacked(p, p->loop[loop].body);
     for (uint32_t u = 0; u < p->num_unbacked; u++) {
@@ -12901,7 +12912,7 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
     return IND_OK;
 }
 
-/* Does a second stage join what the first stored, all of it, in the same way? */
+/* True if a second stage combines all that the first stored, in the same way. */
 static bool ir__joins_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
     ind_expr size[2 * IND_MAX_RANK];
     int n = second->body->rank + second->body->rrank;
@@ -13107,19 +13118,19 @@ void ind__lowered_print(ind__text *t, const ind__lowered *p, ind__node_name_fn o
 /* ========================================================================================== src/ir/loops/evaluate.c */
 /* ---------------------------------------------------------------------------------------------- >>evaluate */
 
-/* A small float of `digits` mantissa bits and this bias. */
+/* Converts a small float with `digits` mantissa bits and this bias. */
 static float ir__small_to_f32(uint8_t x, int digits, int bias) {
     int exponent = (x & 127) >> digits, mantissa = x & ((1 << digits) - 1);
     float v = ldexpf((float)(mantissa + (exponent ? 1 << digits : 0)), (exponent ? exponent : 1) - bias - digits);
     return x & 128 ? -v : v;
 }
 
-/* Rounds |f|, below 2^16, to nearest even; what overflows goes on counting upwards. */
+/* Rounds |f|, below 2^16, to nearest even; an overflowing mantissa carries into the exponent. */
 static uint32_t ir__small_from_f32(float f, int digits, int bias) {
     uint32_t u;
     memcpy(&u, &f, 4);
     u &= 0x7fffffff;
-    if (u < (uint32_t)(128 - bias) << 23) { /* below the normal numbers: to a multiple of the smallest */
+    if (u < (uint32_t)(128 - bias) << 23) { /* subnormal: a multiple of the smallest number */
         float steps = ldexpf(fabsf(f), bias - 1 + digits);
         return (uint32_t)nearbyintf(steps);
     }
@@ -13225,7 +13236,7 @@ static ind_status ir__eval_inputs(ind__eval *e, ind_context *c, const ind_expr *
     return status;
 }
 
-/* Marks the program ops that slot needs. */
+/* Marks the program ops that slot depends on. */
 static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed) {
     if (slot < p->num_inputs) return;
     needed[slot - p->num_inputs] = 1;
@@ -13239,7 +13250,7 @@ static void ir__mark_cone(const ind__program *p, uint32_t slot, uint8_t *needed)
     }
 }
 
-/* Compiles every index expression and lists the ops each needs. */
+/* Compiles every index expression and lists the ops that each depends on. */
 static ind_status ir__eval_compile(ind__eval *e) {
     const ind_body *b = e->body;
     ind_context *c = b->context;
@@ -13320,7 +13331,7 @@ void ind__eval_set_var_lanes(ind__eval *e, int var, const int64_t *values, int l
     e->epoch++;
 }
 
-/* Wraps around instead of failing: a launch has checked the sizes before, and every access is checked after. */
+/* Wraps around instead of failing: the launch has checked the sizes, and every access is checked afterwards. */
 static int64_t ir__index_op(uint8_t kind, int64_t a, int64_t b, int64_t c) {
     switch (kind) {
     case IND_EXPR_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -13365,7 +13376,7 @@ static void ir__eval_program_op(ind__eval *e, uint32_t i, int lanes) {
     }
 }
 
-/* Values of body->index[k]; *varying tells whether there is one per lane or only the first. */
+/* Values of body->index[k]; *varying: one value per lane, else only the first is valid. */
 static const int64_t *ir__eval_index(ind__eval *e, uint32_t k, int lanes, bool *varying) {
     for (uint32_t i = e->cone_begin[k]; i < e->cone_begin[k + 1]; i++) {
         uint32_t op = e->cone[i];
@@ -13431,7 +13442,7 @@ static void ir__zero_lane(ind__lanes *v, ind_dtype d, int l) {
     if (d == IND_F32)
         v->f[l] = 0;
     else
-        v->i[l] = 0; /* the zero of f64 too */
+        v->i[l] = 0; /* also the zero of f64 */
 }
 
 static void ir__spread(ind__lanes *v, ind_dtype d, int lanes) {
@@ -13476,7 +13487,7 @@ static void ir__eval_load(ind__eval *e, const ind__inst *i, ind__lanes *v, int l
 
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y);
 
-/* The value of lane l joins the element that is there; sums of 16-bit floats are made in f32 and rounded. */
+/* Combines the value of lane l with the stored element; sums of 16-bit floats are computed in f32 and rounded. */
 static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__inst *i, const ind__lanes *v, int l) {
     static const uint8_t op[IND_NUM_REDUCTIONS] = {[IND_REDUCE_SUM] = IND_LOOP_ADD,
                                                    [IND_REDUCE_PROD] = IND_LOOP_MUL,
@@ -13499,7 +13510,7 @@ static void ir__combine_lane(const ind__eval_buffer *m, int64_t at, const ind__i
     ir__store_lane(m, at, &old, 0);
 }
 
-/* A store under a mask, or one that combines: lane after lane, as the same element may be hit more than once. */
+/* A store with a mask or one that combines: lane by lane, as several lanes may store the same element. */
 static void ir__eval_scatter(ind__eval *e, const ind__inst *i, const int64_t *at, bool varying, int lanes) {
     const ind__eval_buffer *m = &e->buffer[i->source];
     const ind__lanes *v = &e->value[i->arg[0]];
@@ -13552,7 +13563,7 @@ static void ir__eval_indirect(ind__eval *e, uint32_t n, const ind__inst *i, int 
         out[l] = v;
         e->value[n].i[l] = v;
     }
-    e->epoch++; /* what depends on it is new */
+    e->epoch++; /* recomputes the ops that depend on it */
 }
 
 static void ir__eval_index_value(ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
@@ -13593,8 +13604,8 @@ static void ir__eval_cast(const ind__inst *i, ind_dtype from, const ind__lanes *
 
 #define IR__PI 3.14159265358979323846
 
-/* From Winitzki's approximation (2008), good to 2e-3, by Halley's method, which triples the digits at each step. Far
-   from 0 on erfc, which keeps its digits there. */
+/* From Winitzki's approximation (2008), accurate to 2e-3, by Halley's method, which triples the digits at each step.
+   Far from 0 it uses erfc, which stays accurate there. */
 static double ir__erfinv(double x) {
     double p = fabs(x), q = 1 - p, l = log1p(-p * p), t = 2 / (IR__PI * 0.147) + l / 2, s = -l / 0.147;
     if (!(p < 1)) return p == 1 ? copysign(INFINITY, x) : NAN;
@@ -13625,8 +13636,8 @@ static double ir__digamma(double x) {
     return sum + (log(x) - 0.5 / x - z * series);
 }
 
-/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; beyond
-   30 the asymptotic one (9.7.1), which has more digits there than the type. */
+/* exp(-|x|) I_n(x) for n = 0 and 1: the power series (Abramowitz and Stegun 9.6.10), whose terms have one sign; above
+   30 the asymptotic series (9.7.1), which is accurate beyond the type there. */
 static double ir__bessel_ie(int n, double x) {
     double y = fabs(x), term = n ? y / 2 : 1, sum = term;
     if (y <= 30) {
@@ -13640,8 +13651,8 @@ static double ir__bessel_ie(int n, double x) {
     return n ? copysign(sum, x) : sum;
 }
 
-/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which has more
-   digits there than the type. */
+/* J0 J1 Y0 Y1 (kinds 0 to 3) for y >= 25 by Hankel's asymptotic series (Abramowitz and Stegun 9.2.5), which is accurate
+   beyond the type there. */
 static double ir__bessel_far(int kind, double y) {
     double p = 1, q = 0, term = 1, squares = kind & 1 ? 4 : 0, root = sqrt(1 / (IR__PI * y));
     for (int k = 1; k <= 30; k++) {
@@ -13712,8 +13723,8 @@ static double ir__zeta_positive(double x, double a) {
     return sum;
 }
 
-/* For a < 0 only with whole x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
-   (-1)^x, and the others begin at 1 - f. */
+/* For a < 0 only with integer x, as in PyTorch: the terms below 0 are those from f in (0, 1) to -a, with the sign of
+   (-1)^x; the others start at 1 - f. */
 static double ir__zeta(double x, double a) {
     if (x == 1) return INFINITY;
     if (x < 1) return NAN;
@@ -13725,7 +13736,7 @@ static double ir__zeta(double x, double a) {
 }
 
 /* Temme's uniform expansion (1979; Digital Library of Mathematical Functions 8.12) for large a and x = a (1 + mu) near
-   it, where exp(-a eta^2 / 2) is small long before eta is large: few of its coefficients count. */
+   it, where exp(-a eta^2 / 2) becomes small long before eta is large: few of its coefficients matter. */
 static double ir__igamma_large(double a, double mu, bool upper) {
     double half_square = 0, power = mu;
     for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k; /* mu - log(1 + mu) */
@@ -13737,7 +13748,7 @@ static double ir__igamma_large(double a, double mu, bool upper) {
 }
 
 /* The regularised incomplete gamma functions P and Q = 1 - P: for x <= a or x <= 1 the series of P (Abramowitz and
-   Stegun 6.5.29), else the continued fraction of Q (6.5.31) from the back to the front by Lentz' method. */
+   Stegun 6.5.29), else the continued fraction of Q (6.5.31) by the modified Lentz method. */
 static double ir__igamma(double a, double x, bool upper) {
     double sum = 1, term = 1, tiny = 1e-300;
     if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return NAN;
@@ -13761,7 +13772,7 @@ static double ir__igamma(double a, double x, bool upper) {
     return upper ? scale * h : 1 - scale * h;
 }
 
-/* One macro per number of operands: the loop over the lanes is the only difference between types. */
+/* One macro per number of operands: the types differ only in the loop over the lanes. */
 #define IND__LANE_LOOP(field, expression)                                                                              \
     for (int l = 0; l < lanes; l++) v->field[l] = (expression);                                                        \
     return
@@ -13919,7 +13930,7 @@ static int64_t ir__int_pow(int64_t base, int64_t exponent) {
     return (int64_t)r;
 }
 
-/* Fills with the sign, which C leaves to the compiler for negative numbers. */
+/* Shifts in the sign, which C leaves to the compiler for negative numbers. */
 static int64_t ir__shift_right(int64_t x, int64_t by) {
     return x < 0 ? ~(~x >> by) : x >> by;
 }
@@ -13935,7 +13946,7 @@ static int64_t ir__gcd(int64_t x, int64_t y) {
     return (int64_t)a;
 }
 
-/* On values as wide as 64 bits, whose caller wraps the result: a left shift by the type's width leaves 0 there. */
+/* Operates on 64-bit values; the caller wraps the result. So a left shift by the type's width gives 0. */
 static int64_t ir__int_op(uint8_t op, int64_t x, int64_t y) {
     switch (op) {
     case IND_LOOP_NEG: return (int64_t)(0 - (uint64_t)x);
@@ -13998,7 +14009,7 @@ static void ir__eval_philox(const ind__eval *e, const ind__inst *i, ind__lanes *
     }
 }
 
-/* One call of the host twin per lane; its arguments come in the types in which loops compute. */
+/* Calls the host twin once per lane; its arguments have compute types. */
 static void ir__eval_call(const ind__eval *e, const ind__inst *i, ind__lanes *v, int lanes) {
     const ind__function *f = i->imm.function;
     ind_element x[IND_MAX_FUNCTION_ARGS] = {{.i = 0}};
@@ -14042,7 +14053,7 @@ static void ir__eval_inst(ind__eval *e, uint32_t n, int lanes) {
     case IND_LOOP_PART:
     case IND_LOOP_STATE:
     case IND_LOOP_PAIR:
-    case IND_LOOP_SCAN: return; /* the caller's */
+    case IND_LOOP_SCAN: return; /* filled in by the caller */
     default: break;
     }
     if (operand == IND_F32)
@@ -14066,7 +14077,7 @@ int64_t ind__neutral_int(ind_reduction r, ind_dtype d) {
     return lowest ? -largest - 1 : largest;
 }
 
-/* The value that changes nothing when it is joined, in lane 0. */
+/* The neutral element of the combination, in lane 0. */
 static void ir__neutral_lane(const ind__inst *i, ind__lanes *v) {
     double neutral = ind__neutral_float((ind_reduction)i->reduction);
     if (i->dtype == IND_F32)

@@ -9,10 +9,10 @@ typedef struct ind__buffer {
     ind_layout layout;
     uint32_t loop;   /* number of the loop that writes it (COMPUTED) */
     uint32_t output; /* 1 + position among the graph's outputs, 0: not an output */
-    /* Mutation makes a new version of a buffer. Both versions share memory and layout. The loop that writes the new
+    /* Mutation creates a new version of a buffer. Both versions share memory and layout. The loop that writes the new
        version stores changed elements only. It runs after all readers of the old version. 0: none. */
     uint32_t mutates, mutated_by;
-    /* A version that holds a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
+    /* A version that contains a part of a concatenation: the loop stores only [part_begin, part_end) of dimension
        part_dim. Only the last version is read. part_end invalid: not a part. */
     int part_dim;
     ind_expr part_begin, part_end;
@@ -90,7 +90,7 @@ typedef struct ind__lowered {
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
-    const char *note; /* likewise */
+    const char *note; /* recorded in new loops */
 } ind__lowered;
 
 ind_status ind__lowered_init(ind__lowered *p, ind_context *c, const ind_realise_policy *policy);
@@ -132,7 +132,8 @@ ind_expr ind__buffer_numel(const ind__buffer *b); /* elements the layout spans *
 ind_expr ind__buffer_bytes(const ind__buffer *b);
 
 /* TensorBox: a view of a storage. The view is a map: the storage's index as expressions in the box's index symbols. The
-   storage is either an unrealised body (users inline it) or a buffer. Realising switches it for all views. */
+   storage is either an unrealised body (users inline it) or a buffer. Realising stores the body in a buffer for all
+   views. */
 typedef struct ind__storage {
     ind_dtype dtype; /* as stored */
     int rank;
@@ -140,7 +141,7 @@ typedef struct ind__storage {
     ind_body *body;              /* unrealised: result over size */
     uint32_t buffer;             /* realised: buffer number */
     uint32_t num_reads, num_ops; /* of body */
-    double read_bytes, bytes;    /* read by the body; written by storing its result; at the hints */
+    double read_bytes, bytes;    /* bytes read by the body; bytes written by storing its result; at the hints */
     uint32_t last_reader;        /* for lowerings: the last graph node that reads it in any view */
     uint32_t *origin;
     uint32_t num_origins;
@@ -200,8 +201,8 @@ typedef struct ind__scan_desc {
 } ind__scan_desc;
 ind_status ind__box_scan(ind__lowered *p, const ind__scan_desc *d, ind__box **results);
 /* Scan of num values per element along dimension `dim` of `size`, results[k] stored as dtype[k]. A state has `states`
-   values: the first num are the results, the others are for combine only (a flag at the begin of a segment). element
-   and combine fill `states` values, combine from `states` left and `states` right ones. finish (exclusive only) gives
+   values: the first num are the results, the others are for combine only (a flag at the start of a segment). element
+   fills `states` values; combine fills them from `states` left and `states` right ones. finish (exclusive only) gives
    the result of points without predecessors in their segment. reverse: from the last to the first. */
 typedef struct ind__combine_desc {
     int num, states;
