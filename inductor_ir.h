@@ -294,7 +294,7 @@ IND_API int ind_expr_num_args(ind_expr e);
 IND_API ind_expr ind_expr_arg(ind_expr e, int i);
 IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a symbol */
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
-IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal; of a module and its user, too */
+IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal, also across module contexts */
 
 /* Evaluates e. `value(symbol, user, &out)` gives the value of each symbol and returns false if it has none. Errors:
    IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */
@@ -1050,7 +1050,7 @@ ind_status ind__program_run(const ind__program *p, int64_t *slots); /* IND_OVERF
 void ind__program_free(ind__program *p);
 
 /* ========================================================================================= src/ir/loops/functions.h */
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
 /* Immutable; allocated in the context's memory. */
 typedef struct ind__function {
@@ -1343,7 +1343,7 @@ typedef struct ind__lowered {
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
-    void *storages;     /* every storage made, newest first */
+    void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
@@ -1355,9 +1355,9 @@ void ind__lowered_free(ind__lowered *p);
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
-   Before that, stored concatenations are split where splitting moves fewer bytes. A part that a reduction or a matrix
-   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by
-   one loop. Each loop writes its part of a new version of one buffer. */
+   Before that, stored concatenations are split if splitting moves fewer bytes. A part that a reduction or a matrix
+   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by one
+   loop. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 /* Returns the REDUCE of a body that can be computed in two stages, else 0. It is a SUM, PROD, MAX, MIN or ANY, stored
    directly or cast. Any order of combining is as good (a sum of floats: other roundings, not more of them). */
@@ -4568,8 +4568,8 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    /* long division by a sum may have removed terms that the mirror adds back, without end; so only if the mirror ends
-       it */
+    /* after long division by a sum, the mirror may add the removed terms back, endlessly: so it must be in range or
+       have no more terms */
     bool inside = d->sum && ir__in_range(mirror, d->den);
     if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
     ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);
@@ -6507,7 +6507,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     }
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
-    if (facts) ir__facts_changed(facts); /* cached results may be simpler when there is memory again */
+    if (facts) ir__facts_changed(facts); /* drops cached results: without memory they may not be the simplest */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }
@@ -6946,8 +6946,8 @@ typedef struct ir__solution {
 } ir__solution;
 
 /* Solves d = k * symbol + rest for the symbol: -rest / k. Preferred: a symbol that is a side of the equation, then
-   unbacked symbols. A size must not depend on data if the data can depend on the size. Exact solutions come before
-   rounded ones. */
+   unbacked symbols. A size is made to depend on data only if the data cannot depend on the size. Exact solutions come
+   before rounded ones. */
 static bool ir__solve_for(ind_expr d, ind_expr a, ind_expr b, ind_expr s, ir__solution *out) {
     ind_context *c = d.context;
     ind_expr k, rest;
@@ -8237,8 +8237,8 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     return cost;
 }
 
-/* Cost of a sum written term by term. A sum that has a positive term to start with needs no unary minus, nor does one
-   with a negative number. */
+/* Cost of a sum written term by term. A sum that can start with a positive term needs no unary minus, nor does one with
+   a negative number. */
 typedef struct ir__tally {
     ir__cost terms;
     int n, positive, literal;
@@ -10703,7 +10703,7 @@ ind_value ind_op_philox(ind_ops *o, ind_value key, ind_value stream, ind_value p
 }
 
 /* ========================================================================================= src/ir/loops/functions.c */
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
 /* The list is only prepended to and its entries never change, so only the head is read under the lock. */
 static const ind__function *ir__functions_of(const ind_context *c) {

@@ -153,7 +153,7 @@ static bool sched__data_read_after(const sched__splitter *s, uint32_t l) {
     return false;
 }
 
-/* Tries the loops that reduce what loop l reads. */
+/* Tries the loops that reduce data that loop l reads. */
 static int sched__split_to_rows(sched__splitter *s, uint32_t l) {
     const ind_body *b = s->program->loop[l].body;
     for (uint32_t i = 1; i < b->num_inst; i++) {

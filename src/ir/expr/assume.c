@@ -145,7 +145,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     }
     ind_facts_enter(c, before);
     if (failures == ind__state_of(c)->failures) return e;
-    if (facts) ir__facts_changed(facts); /* cached results may be simpler when there is memory again */
+    if (facts) ir__facts_changed(facts); /* drops cached results: without memory they may not be the simplest */
     ind__fail(c, IND_OUT_OF_MEMORY, "out of memory while simplifying a size expression");
     return ir__expr_none(c);
 }

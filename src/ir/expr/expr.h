@@ -103,7 +103,7 @@ IND_API int ind_expr_num_args(ind_expr e);
 IND_API ind_expr ind_expr_arg(ind_expr e, int i);
 IND_API const ind_symbol *ind_expr_symbol(ind_expr e);    /* NULL unless e is a symbol */
 IND_API bool ind_expr_is_int(ind_expr e, int64_t *value); /* value may be NULL */
-IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal; of a module and its user, too */
+IND_API bool ind_expr_same(ind_expr a, ind_expr b);       /* valid and equal, also across module contexts */
 
 /* Evaluates e. `value(symbol, user, &out)` gives the value of each symbol and returns false if it has none. Errors:
    IND_NOT_FOUND (names the symbol), IND_OVERFLOW, IND_INVALID_ARGUMENT (division by zero). */

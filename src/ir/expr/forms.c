@@ -218,8 +218,8 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     return cost;
 }
 
-/* Cost of a sum written term by term. A sum that has a positive term to start with needs no unary minus, nor does one
-   with a negative number. */
+/* Cost of a sum written term by term. A sum that can start with a positive term needs no unary minus, nor does one with
+   a negative number. */
 typedef struct ir__tally {
     ir__cost terms;
     int n, positive, literal;

@@ -309,8 +309,8 @@ typedef struct ir__solution {
 } ir__solution;
 
 /* Solves d = k * symbol + rest for the symbol: -rest / k. Preferred: a symbol that is a side of the equation, then
-   unbacked symbols. A size must not depend on data if the data can depend on the size. Exact solutions come before
-   rounded ones. */
+   unbacked symbols. A size is made to depend on data only if the data cannot depend on the size. Exact solutions come
+   before rounded ones. */
 static bool ir__solve_for(ind_expr d, ind_expr a, ind_expr b, ind_expr s, ir__solution *out) {
     ind_context *c = d.context;
     ind_expr k, rest;

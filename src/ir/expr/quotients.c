@@ -506,8 +506,8 @@ static ind_expr ir__rule_flip(ir__division *d) {
     if (!ind__ok(shifted)) return ir__no_rule(d);
     bool here = ir__prove_ge0(a), there = ir__prove_ge0(shifted);
     if (here == there ? !ir__leads_negative(&d->a) : here) return ir__no_rule(d);
-    /* long division by a sum may have removed terms that the mirror adds back, without end; so only if the mirror ends
-       it */
+    /* after long division by a sum, the mirror may add the removed terms back, endlessly: so it must be in range or
+       have no more terms */
     bool inside = d->sum && ir__in_range(mirror, d->den);
     if (d->sum && !inside && ir__num_terms(mirror) > ir__num_terms(a)) return ir__no_rule(d);
     ind_expr r = inside ? (d->mod ? mirror : ind_int(d->context, 0)) : ir__divide_again(d, mirror);

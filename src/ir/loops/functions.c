@@ -1,4 +1,4 @@
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
 /* The list is only prepended to and its entries never change, so only the head is read under the lock. */
 static const ind__function *ir__functions_of(const ind_context *c) {

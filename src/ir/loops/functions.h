@@ -1,4 +1,4 @@
-/* ---- functions of the user ---- */
+/* ---- user functions ---- */
 
 /* Immutable; allocated in the context's memory. */
 typedef struct ind__function {

@@ -86,7 +86,7 @@ typedef struct ind__lowered {
     uint32_t num_kept, cap_kept;
     ind_realise_policy policy;
     bool layouts_fixed; /* all loads and stores are linear from then on */
-    void *storages;     /* every storage made, newest first */
+    void *storages;     /* every storage, newest first */
     uint32_t origin;    /* graph node being lowered now: recorded in new loops and storages */
     ind__unbacked unbacked[IND__MAX_UNBACKED];
     uint32_t num_unbacked;
@@ -98,9 +98,9 @@ void ind__lowered_free(ind__lowered *p);
 uint32_t ind__lowered_input(ind__lowered *p, const char *name, ind__buffer_kind kind, ind_dtype dtype,
                             const ind_expr *size, int rank); /* contiguous; 0 on failure */
 /* Turns orders into strides and every multi-dimensional access into a linear offset; drops loops without readers.
-   Before that, stored concatenations are split where splitting moves fewer bytes. A part that a reduction or a matrix
-   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by
-   one loop. Each loop writes its part of a new version of one buffer. */
+   Before that, stored concatenations are split if splitting moves fewer bytes. A part that a reduction or a matrix
+   product computes gets its own loop, which can be fused into that kernel. Each gap between such parts is copied by one
+   loop. Each loop writes its part of a new version of one buffer. */
 ind_status ind__lowered_fix_layouts(ind__lowered *p);
 /* Returns the REDUCE of a body that can be computed in two stages, else 0. It is a SUM, PROD, MAX, MIN or ANY, stored
    directly or cast. Any order of combining is as good (a sum of floats: other roundings, not more of them). */
