@@ -1418,8 +1418,8 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
 /* Reduction: fn gets rank + rrank indices and returns the value to reduce (and, for DOT, second_fn the other operand).
-   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored.
- */
+   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always
+   stored. */
 typedef struct ind__reduction_desc {
     ind_reduction type;
     ind_dtype dtype; /* of the results as stored */
@@ -2427,8 +2427,7 @@ static void ir__table_put(struct ind__interner *in, uint32_t id, uint32_t hash) 
     in->slot[at] = id;
 }
 
-/* The next node, from slot *at on, whose tag is that of the hash; 0 if there is none. To continue the search, advance
- *at by one. */
+/* The next node from slot *at on whose tag is that of the hash; 0 if there is none. To continue, advance *at by one. */
 static uint32_t ir__table_next(const struct ind__interner *in, uint32_t hash, uint32_t *at) {
     const uint16_t tag = ir__hash_tag(hash);
     for (; *at < in->table_size || (*at = 0, true); ++*at) {
@@ -8507,8 +8506,8 @@ static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
     return false;
 }
 
-/* Divides all terms by their greatest common monomial, signed so that the first term becomes positive; returns it in
- *content. */
+/* Divides all terms by their greatest common monomial, with the sign that makes the first term positive. *content
+   returns the monomial. */
 static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     ir__mono g = {0, 0, (const ir__form **)ind__arena_alloc(&w->arena, 64 * sizeof *g.f)};
     if (!g.f) return false;
@@ -8963,7 +8962,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
     return ir__tally_cost(&all);
 }
 
-/* Estimated cost of the quotient before it is built; rarely too low. */
+/* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
     const ir__spelling *row = &ir__spell_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
@@ -8997,7 +8996,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
-    f->lo = quotient.lo; /* used by C only, which has no stored bounds here */
+    f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
     *m = (ir__made){w->made, f, x.id, b.id};
@@ -10848,8 +10847,8 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
    text that only looks like a directive, as in a comment of several lines, is refused too. They hold for compilers with
    and without trigraphs, and for every convention of line ends. */
 
-/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
- */
+/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, end of
+   line. */
 static const char *ir__code_continued(const char *s) {
     for (;;) {
         const char *t = *s == '\\' ? s + 1 : !strncmp(s, "?\?/", 3) ? s + 3 : s;
@@ -12098,7 +12097,7 @@ typedef struct ir__extreme {
 
 static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth);
 
-/* Sums, minima and maxima are monotone in each term. */
+/* Sums, minima and maxima are nondecreasing in each term. */
 static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr sum = {e.context, 0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {

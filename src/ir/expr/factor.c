@@ -11,8 +11,8 @@ static bool ir__same_factor(const ir__mono *m, const ir__form *v) {
     return false;
 }
 
-/* Divides all terms by their greatest common monomial, signed so that the first term becomes positive; returns it in
- *content. */
+/* Divides all terms by their greatest common monomial, with the sign that makes the first term positive. *content
+   returns the monomial. */
 static bool ir__make_primitive(ir__former *w, ir__poly *q, ir__mono *content) {
     ir__mono g = {0, 0, (const ir__form **)ind__arena_alloc(&w->arena, 64 * sizeof *g.f)};
     if (!g.f) return false;

@@ -138,8 +138,7 @@ static void ir__table_put(struct ind__interner *in, uint32_t id, uint32_t hash) 
     in->slot[at] = id;
 }
 
-/* The next node, from slot *at on, whose tag is that of the hash; 0 if there is none. To continue the search, advance
- *at by one. */
+/* The next node from slot *at on whose tag is that of the hash; 0 if there is none. To continue, advance *at by one. */
 static uint32_t ir__table_next(const struct ind__interner *in, uint32_t hash, uint32_t *at) {
     const uint16_t tag = ir__hash_tag(hash);
     for (; *at < in->table_size || (*at = 0, true); ++*at) {

@@ -151,7 +151,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
     return ir__tally_cost(&all);
 }
 
-/* Estimated cost of the quotient before it is built; rarely too low. */
+/* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
     const ir__spelling *row = &ir__spell_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
@@ -185,7 +185,7 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
     ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
-    f->lo = quotient.lo; /* used by C only, which has no stored bounds here */
+    f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
     *m = (ir__made){w->made, f, x.id, b.id};

@@ -143,8 +143,8 @@ ind_status ind_function_register(ind_context *context, const ind_function_desc *
    text that only looks like a directive, as in a comment of several lines, is refused too. They hold for compilers with
    and without trigraphs, and for every convention of line ends. */
 
-/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, line end.
- */
+/* The first character after s that is not part of a line continuation: a backslash or its trigraph, blanks, end of
+   line. */
 static const char *ir__code_continued(const char *s) {
     for (;;) {
         const char *t = *s == '\\' ? s + 1 : !strncmp(s, "?\?/", 3) ? s + 3 : s;

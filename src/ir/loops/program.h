@@ -161,8 +161,8 @@ ind__box *ind__box_buffer(ind__lowered *p, uint32_t buffer);
 ind__box *ind__box_pointwise(ind__lowered *p, ind_dtype dtype, const ind_expr *size, int rank, ind_loop_fn fn,
                              void *user);
 /* Reduction: fn gets rank + rrank indices and returns the value to reduce (and, for DOT, second_fn the other operand).
-   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always stored.
- */
+   The result has `size`; rrange are the reduction ranges; results[k] for k < results of the reduction; always
+   stored. */
 typedef struct ind__reduction_desc {
     ind_reduction type;
     ind_dtype dtype; /* of the results as stored */

@@ -350,7 +350,7 @@ typedef struct ir__extreme {
 
 static ind_expr ir__extreme_of(const ir__extreme *x, ind_expr e, bool most, int depth);
 
-/* Sums, minima and maxima are monotone in each term. */
+/* Sums, minima and maxima are nondecreasing in each term. */
 static ind_expr ir__extreme_terms(const ir__extreme *x, ind_expr e, bool most, int depth) {
     ind_expr sum = {e.context, 0};
     for (int i = 0; i < ind_expr_num_args(e); i++) {
