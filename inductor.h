@@ -199,7 +199,7 @@ extern "C" {
 typedef struct ind_graph ind_graph;
 
 IND_API ind_graph *ind_graph_create(ind_context *context, const char *name); /* NULL: see ind_error */
-IND_API void ind_graph_destroy(ind_graph *graph); /* NULL allowed; its modules remain valid */
+IND_API void ind_graph_destroy(ind_graph *graph);                            /* NULL allowed; its modules stay valid */
 IND_API ind_status ind_graph_status(const ind_graph *graph);
 IND_API const char *ind_graph_error(const ind_graph *graph);
 IND_API ind_context *ind_graph_context(const ind_graph *graph);
@@ -213,13 +213,13 @@ IND_API ind_expr ind_size(ind_graph *graph, const char *declaration);
 
 /* Declares that a condition on sizes holds: "S == 4*T", "S <= T", "S % 8 == 0", "S != T", combined by `and`. An
    equality that gives a size in terms of others replaces that size everywhere. Call it before the first tensor with a
-   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is no condition, comes too
-   late). */
+   size of the condition. Errors: IND_PARSE, IND_INVALID_ARGUMENT (contradicts known facts, is not a condition, comes
+   too late). */
 IND_API ind_status ind_fact(ind_graph *graph, const char *condition);
 
-/* Restricts the module to sizes for which a condition holds; after the call the condition is a fact of the graph. If
-   `holds` is given, it returns whether the condition holds at the hints; if not, the negation becomes the guard. So a
-   caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
+/* Restricts the module to sizes for which a condition holds. After the call the condition is a fact of the graph. If
+   `holds` is not NULL, it receives whether the condition holds at the hints; if not, the negation becomes the guard. So
+   a caller may choose between two graphs. A condition that follows from the declarations is not recorded. Errors: as
    ind_fact; IND_OUT_OF_RANGE if it does not hold at the hints and holds is NULL. */
 IND_API ind_status ind_guard_that(ind_graph *graph, const char *condition, bool *holds);
 
@@ -1877,17 +1877,17 @@ typedef struct ind_compile_desc {
     ind_device device; /* IND_DEVICE_AUTO: the device of the context */
     ind_target target; /* zero: the target of the device; with emit_only any target */
     bool emit_only;    /* stop after the CUDA text: needs no GPU; the module runs on the host */
-    /* Every run returns the same bits. Without it only scatters may differ between runs, and only if several values go
-       to one element. Sums and products of floats use atomics, whose order varies; of values that replace an element,
-       the last to arrive stays. With it the data alone decides the order of combining, which is the order of the points
-       for the first few. Of values that replace an element, the last one stays, as on the host. Everything else,
-       including integers and extremes, is the same in both modes and costs no more. Let n be the number of points and d
-       the number of elements. If n * d is small (realise.look_steps, at the hints), each element scans all points.
-       Otherwise, if points replace elements, a first pass finds the last point of each element. Sums and products sort
-       their points by element, with all thread blocks. They combine the points of each element in groups, then the
-       groups, so the distribution of the points does not matter. Sorting takes two launches and about 64 bytes a point
-       for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten more launches. The
-       schedule's text shows the choice: "in order: ..". */
+    /* Every run returns the same bits. Without this flag, only scatters may differ between runs, and only if several
+       values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
+       element, any of them may be stored last. With this flag, the data alone decide the order of combining: for the
+       first few points, the order of the points. If values replace an element, the last one is stored, as on the host.
+       Everything else, including integers and extremes, is the same in both modes and costs no more. Let n be the
+       number of points and d the number of elements. If n * d is small (realise.look_steps, at the hints), each element
+       scans all points. Otherwise, if points replace elements, a first pass finds the last point of each element. Sums
+       and products sort their points by element, with all thread blocks. They combine the points of each element in
+       groups, then the groups, so the distribution of the points does not matter. Sorting takes two launches and about
+       64 bytes per point for each 8 bits of the number of elements (of rows, if points store whole rows), and about ten
+       more launches. The schedule's text shows the choice: "in order: ..". */
     bool deterministic;
     /* Kernels have variants, guarded by conditions on sizes and on pointer alignment; a launch takes the first variant
        whose guards hold. The module is compiled with the variant that the hints and aligned pointers select. Any other
@@ -1910,13 +1910,13 @@ IND_API ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, i
 /* ----------------------------------------------------------------------------------------------- >>explain */
 
 /* Returns the text of a stage, which the module owns. NULL on failure (ind_error). CUDA modules have PLAN and later
-   stages; host modules make them for the default target. */
+   stages. Host modules create them for the default target. */
 IND_API const char *ind_module_text(ind_module *module, ind_stage stage);
 IND_API const char *ind_module_json(ind_module *module, ind_stage stage); /* SCHEDULE and PLAN */
 
 /* Returns one self-contained HTML page. It shows the graph after the passes, the kernels with their bytes and times,
    memory over time and the CUDA source. It lists every edge between loops with the reason why it was fused or not. A
-   click on an op shows its kernels, their source and the buffers that it makes. Sizes can be changed in the page. The
+   click on an op shows its kernels, their source and the buffers that it writes. Sizes can be changed in the page. The
    page starts at `sizes` ("B=8, S=128"; NULL: none given) and uses the hints of the other sizes. The module owns the
    page, which is valid until the next call for this module. NULL on failure: as ind_module_text of PLAN; IND_NOT_FOUND
    or IND_OUT_OF_RANGE for the sizes. */
@@ -1925,10 +1925,10 @@ IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, separated by +; the module owns all strings */
-    const char *from_results, *to_results; /* the tensors that these ops make, separated by + */
+    const char *from_results, *to_results; /* the tensors that these ops produce, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
-    const char *buffer, *tensor; /* tensor: the one of which an internal buffer holds the value or a part; or "" */
-    bool vertical; /* `from` writes the buffer; else both only read it: such edges fuse adjacent readers */
+    const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
+    bool vertical; /* `from` writes the buffer; else both only read it, and fusing makes them adjacent readers */
     bool fused;
     ind_fusion_reason reason;
     const char *code, *text; /* of the reason: "INDEX_DIFFERS", and a sentence */
@@ -1941,14 +1941,14 @@ IND_API ind_status ind_module_query_edge(ind_module *module, int index, ind_edge
 
 /* Returns the computation of kernel `kernel` (0-based, in execution order) as a graph of ops. It is the recorded body,
    with f16 and bf16 widened at loads and rounded at stores. Inputs are the buffers that the kernel reads, outputs the
-   buffers that it writes. Both have the names and sizes that they have in memory. So the graphs of all kernels, run in
-   order, compute the same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old =
-   new`). Sizes, facts and guards are those of the module. A data-dependent size is a size of the graph. Its value is
-   the number that an earlier kernel left in one of the inputs (the text of the stage names it: "# kernel 2 makes i
-   (nonzero), u0 in buf3"). The graph is in the module's context, outlives the module and may be changed. Instructions
-   without an op of their own become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax
-   amax and sum, a masked access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the
-   part that has no op. IND_STAGE_KERNELS has the text of all graphs. */
+   buffers that it writes, with their names and sizes in memory. So the graphs of all kernels, run in order, compute the
+   same as the module. A buffer that the kernel changes in place is a mutated input (`mutate old = new`). Sizes, facts
+   and guards are the module's. A data-dependent size is a size of the graph. Its value is the number that an earlier
+   kernel wrote to one of the inputs (the text of the stage names it: "# kernel 2 makes i (nonzero), u0 in buf3"). The
+   graph is in the module's context, outlives the module and may be changed. Instructions without a corresponding op
+   become ops of equal meaning: a part of a Welford reduction var_mean, of an online softmax amax and sum, a masked
+   access where. NULL on failure: IND_NOT_FOUND past the last kernel; IND_NOT_SUPPORTED names the part that has no op.
+   IND_STAGE_KERNELS has the text of all graphs. */
 IND_API ind_graph *ind_module_kernel_graph(ind_module *module, int kernel);
 /* Returns the function of a custom op as such a graph; x is the result of ind_pointwise. Its inputs are the tensors
    that the function loads, its output is x. Errors: IND_INVALID_ARGUMENT, IND_NOT_SUPPORTED. */
@@ -1970,15 +1970,15 @@ IND_API void ind_cubin_free(ind_module *module, ind_cubin *cubin); /* NULL allow
 /* ============================================================================================== src/graph/formula.h */
 /* ----------------------------------------------------------------------------------------------- >>formula */
 
-/* A cost of a module as a formula in the declared sizes. Examples are the workspace and peak memory in bytes
-   (ind_module_workspace, ind_module_peak) and the formulas below. ind_expr_print prints one. */
+/* A cost of a module as a formula in the declared sizes. Examples: the workspace and peak memory in bytes
+   (ind_module_workspace, ind_module_peak), and the formulas below. ind_expr_print prints one. */
 typedef ind_expr ind_formula;
 
 /* One variant of a kernel. Variants are tried in order; the first whose guard and alignment hold runs. */
 typedef struct ind_variant_info {
     const char *strategy;     /* "row per warp" */
     ind_formula grid[3];      /* blocks */
-    int threads;              /* maximum per block; a variant for a range of row lengths takes fewer for short rows */
+    int threads;              /* maximum per block; a variant for a range of row lengths uses fewer for short rows */
     ind_formula shared_bytes; /* dynamic shared memory */
     ind_formula guard;        /* condition on sizes; invalid: always true */
     bool aligned;             /* pointers must be multiples of 16 bytes */
@@ -1995,13 +1995,13 @@ typedef struct ind_kernel_info {
     ind_formula flops;                     /* one per arithmetic op and element, two per step of a matrix product */
     ind_formula time_ns; /* predicted on the target: maximum of launch time, bytes and flops at its rates */
     int launch;          /* the kernel whose launch runs this one: itself, or the first of a shared launch */
-    int num_variants;    /* 0: an extern call, or in another kernel's launch, which has the time too */
+    int num_variants;    /* 0: an extern call, or run by another kernel's launch, which then has the time */
     ind_variant_info variant[IND_MAX_VARIANTS];
 } ind_kernel_info;
 
 /* The kernels in execution order. Independent kernels may share a launch (num_kernels of ind_module_query_stats counts
-   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is made
-   on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
+   the launches of a run). A host module lists the launches that CUDA would have on the default target. Its plan is
+   created on first use; IND_NOT_SUPPORTED if there can be none. IND_NOT_FOUND past the last. */
 IND_API int ind_module_num_kernels(const ind_module *module);
 IND_API ind_status ind_module_query_kernel(ind_module *module, int index, ind_kernel_info *info);
 IND_API const char *ind_module_kernel_origin(const ind_module *module, int kernel, int index); /* NULL: no such op */
@@ -2028,19 +2028,19 @@ IND_API ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t
 /* Returns the largest value of the size `name` for which f <= limit, with the other sizes given. The value is in the
    range of the size and a multiple of its multiple_of; all facts and guards hold. Correct for every formula; a value at
    which f exceeds 64 bits does not fit. -1 with an error: IND_OUT_OF_RANGE (none fits), IND_NOT_FOUND (no such size),
-   IND_INVALID_ARGUMENT (a size missing, or `name` follows from others by a fact), IND_NOT_SUPPORTED (f is not monotonic
-   over a range too wide to search). */
+   IND_INVALID_ARGUMENT (a size is missing, or a fact determines `name`), IND_NOT_SUPPORTED (f is not monotonic over a
+   range too wide to search). */
 IND_API int64_t ind_formula_solve(ind_module *module, ind_formula f, const char *name, const char *sizes,
                                   int64_t limit);
 /* Returns the same as a formula in the other sizes: (limit - rest) // coefficient. f must be affine in the size, with a
-   coefficient that is proven positive. Rounded down to the size's multiple_of, not clamped to its range. Errors: as
-   above; IND_NOT_SUPPORTED names the reason. */
+   provably positive coefficient. The result is rounded down to the size's multiple_of, but not clamped to its range.
+   Errors: as above; IND_NOT_SUPPORTED names the reason. */
 IND_API ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *name, int64_t limit);
 
 /* Formulas prepared for evaluation at many sizes. An evaluation takes a few nanoseconds per formula, no memory and no
    lock. One thread at a time uses an evaluator. sizes_v: values of all sizes in declaration order, not checked. values
-   gets one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the context;
-   NULL allowed. */
+   receives one per formula. Errors: IND_OVERFLOW, IND_INVALID_ARGUMENT (a division by zero). Destroy before the
+   context; NULL allowed. */
 typedef struct ind_evaluator ind_evaluator;
 IND_API ind_status ind_evaluator_create(ind_module *module, const ind_formula *f, int num, ind_evaluator **evaluator);
 IND_API ind_status ind_evaluator_run(ind_evaluator *evaluator, const int64_t *sizes_v, int64_t *values);
@@ -2111,9 +2111,9 @@ typedef struct ind__tensor_info {
     bool donated; /* an input whose memory may be overwritten */
     /* Memory, for ops in place (only while a graph is built): */
     uint32_t viewed, root;  /* the operand whose memory it shares, and the tensor that owns that memory; 0: its own */
-    const ind_expr *stride; /* in elements of the root's memory, in the graph's arena; NULL: contiguous */
-    uint32_t writes;        /* of a root: the number of writes to its memory */
-    uint32_t now, seen;     /* the tensor that holds its value since write `seen`; 0: itself */
+    const ind_expr *stride; /* strides in the root's memory, in elements, in the graph's arena; NULL: contiguous */
+    uint32_t writes;        /* of a root: number of writes to its memory */
+    uint32_t now, seen;     /* tensor with its value since write `seen`; 0: itself */
     uint32_t unsure,
         since; /* of a root: the tensor whose memory it shares for some sizes only, and the number of writes to that */
 } ind__tensor_info;
@@ -2166,14 +2166,14 @@ struct ind_graph {
     ind__text text;
 };
 
-/* Has the op this flag of the op table? */
+/* True if the op has this flag of the op table. */
 bool ind__op_has(ind_graph_op op, char flag);
 const char *ind__op_name(ind_graph_op op);
-/* Appends a node (operands and attributes complete) and infers its results; returns the first result or an invalid
-   tensor. The API, the parser and the passes make all nodes by it. body: CUSTOM only, ownership passes. */
+/* Appends a node (operands and attributes complete) and infers its results. Returns the first result or an invalid
+   tensor. The API, the parser and the passes create all nodes through it. body: CUSTOM only, ownership passes. */
 ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                           const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
-/* Adds an INPUT or CONST (their type is not an attribute); declares a size symbol. For the passes, which copy
+/* Adds an INPUT or CONST (their type is not an attribute) and declares a size symbol. For the passes, which copy
    graphs. */
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
@@ -2181,14 +2181,14 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
 /* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
    one. */
 ind_facts *ind__graph_enter(const ind_graph *g);
-/* Computes the elements [*first, *last) that a slice takes of a dimension of this size, as in Python; first <= last. */
+/* Computes the elements [*first, *last) of a slice of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
 /* Returns the type that tensors and numbers promote to (torch.result_type); absent ones (0) do not count.
    IND_DTYPE_NONE for none. */
 ind_dtype ind__result_type(const ind_graph *g, const uint32_t *tensors, uint32_t n);
 /* Returns a copy of the graph in another context of the same root; g is only read. NULL on failure. */
 ind_graph *ind__graph_import(ind_context *to, const ind_graph *g);
-/* Makes a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
+/* Creates a new graph in the same context with the passes applied (>>passes). It uses g's facts: g must outlive it. */
 ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind_graph **out);
 /* Lowers every op to loops over boxes and realises outputs (>>lowerings); layouts are fixed. */
 ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy, bool deterministic,
@@ -3159,8 +3159,8 @@ static ind_status ind__graph_no_memory(ind_graph *g, const char *what) {
     return ind__graph_fail(g, IND_OUT_OF_MEMORY, "%s: out of memory", what);
 }
 
-/* Fails a graph if an allocation was refused since ind__refusals was `before`: decisions made without that memory may
-   be wrong. */
+/* Fails a graph if an allocation has failed since ind__refusals was `before`: decisions made without that memory may be
+   wrong. */
 static ind_status ind__graph_refused(ind_graph *g, uint32_t before, const char *what) {
     if (g && !g->status && ind__refused_since(g->context, before)) ind__graph_no_memory(g, what);
     return g ? g->status : IND_OK;
@@ -3185,7 +3185,7 @@ static bool ind__name_char(char ch, bool first) {
     return letter || (!first && ((ch >= '0' && ch <= '9') || ch == '.'));
 }
 
-/* Is the word a value (true, none, inf ..), so that no tensor may have it as a name? */
+/* True if the word is a value (true, none, inf ..), which is not allowed as a tensor's name. */
 static bool ind__reserved_name(const char *name, size_t length) {
     static const char *const words[] = {"true", "false", "none", "inf", "nan"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -3251,7 +3251,7 @@ static bool ind__put_name(ind_graph *g, uint32_t tensor, const char *name, bool 
     return true;
 }
 
-/* Frees the old name, if any, then takes `name` or, if it is taken, the first free of name_1, name_2, .. */
+/* Frees the old name, if any. Then takes `name` or, if that is taken, the first free one of name_1, name_2, .. */
 static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool named) {
     char unique[IND__MAX_NAME + 16];
     const char *old = g->tensor[tensor].name;
@@ -3263,7 +3263,7 @@ static bool ind__rename(ind_graph *g, uint32_t tensor, const char *name, bool na
     return ind__put_name(g, tensor, unique, named);
 }
 
-/* Gives a tensor one more free name; it keeps its own. */
+/* Adds a free name to a tensor, which keeps its own. */
 static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     const char *own = g->tensor[tensor].name;
     const bool named = g->tensor[tensor].named;
@@ -3273,7 +3273,7 @@ static bool ind__also_named(ind_graph *g, uint32_t tensor, const char *name) {
     return true;
 }
 
-/* Makes gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
+/* Generates gelu, gelu_1, gelu_2. A counter per op avoids a search among many equal ops. */
 static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const char *base) {
     char name[96];
     uint32_t k = g->op_count[op]++;
@@ -3282,7 +3282,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
     return ind__rename(g, tensor, name, false);
 }
 
-/* Renames a tensor inside of a composite if a text wants its name. */
+/* Renames a tensor of a composite's expansion if a text declares its name. */
 static bool ind__give_way(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
@@ -3306,7 +3306,7 @@ static void ind__clean_name(char *out, size_t bytes, const char *name, const cha
     out[n] = 0;
 }
 
-/* ---- the graph itself */
+/* ---- the graph */
 
 static void ind__graph_destroy_owned(ind__owned *owned) {
     ind_graph *g = (ind_graph *)owned;
@@ -3397,7 +3397,7 @@ void ind_here(ind_graph *graph, const char *file, int line) {
 
 /* ---- adding nodes */
 
-/* Are there facts about sizes beyond their ranges? */
+/* True if there are facts about sizes beyond their ranges. */
 static bool ind__has_facts(const ind_graph *g) {
     return g->num_conditions || g->num_unbacked;
 }
@@ -3410,8 +3410,8 @@ static void ind__graph_leave(const ind_graph *g, ind_facts *before) {
     (void)ind_facts_enter(g->context, before);
 }
 
-/* Returns e simplified under the graph's facts. Expressions of another user's context are returned as they are; the
-   checks find them. */
+/* Returns e simplified under the graph's facts. Expressions of another user's context are returned unchanged; checks
+   reject them later. */
 static ind_expr ind__under_facts(const ind_graph *g, ind_expr e) {
     if (!ind__ok(e) || e.context->root != g->context->root) return e;
     e = ind__in_context(g->context, e);
@@ -3445,7 +3445,8 @@ static bool ind__copy_attr(ind_graph *g, ind__attr *to, const ind__attr *from) {
     }
     bool list = from->kind == IND__ATTR_INTS || from->kind == IND__ATTR_SIZES || from->kind == IND__ATTR_EXPRS;
     if (list && from->count > 0 && from->list) {
-        /* ind__check_list rejects a list that is too long; it may have fewer elements than its count and is not read */
+        /* Longer than allowed: ind__check_list rejects it. It may have fewer elements than its count, so it is not
+           read. */
         if (from->kind == IND__ATTR_SIZES && from->count > IND_MAX_RANK) return true;
         to->list = ind__copy_sizes(g, from->list, from->count);
         return to->list != NULL;
@@ -3480,7 +3481,7 @@ static bool ind__append_result(ind_graph *g, const ind__type *type, uint32_t nod
     return true;
 }
 
-/* Adds a finished node and its results to the graph; all or nothing. */
+/* Adds a complete node and its results to the graph, or nothing on failure. */
 static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *types, uint32_t num_results,
                              const char *base_name) {
     uint32_t number = g->num_nodes, first = g->num_tensors;
@@ -3524,7 +3525,7 @@ static void ind__infer_free(ind__infer *in) {
     if (in->result != in->few) ind__free(in->c, in->result);
 }
 
-/* >>composites: does this op call expand to other ops? Then it has the first result of them. */
+/* >>composites: true if this op call expands to other ops. Its first result is then theirs. */
 static bool ind__expands(const ind__node *node);
 static ind_tensor ind__expand(ind_graph *g, const ind__node *node);
 
@@ -3535,8 +3536,7 @@ static const ind__unbacked *ind__find_length(const ind_graph *g, ind_expr length
     return NULL;
 }
 
-/* Returns the expression that both bounds of a data-dependent size equal; it replaces the size everywhere. Invalid: the
-   bounds differ. */
+/* Returns the expression that replaces a data-dependent size whose bounds are equal. Invalid: they differ. */
 static ind_expr ind__equal_of(const ind__infer *in) {
     bool equal = in->bounded && ind__ok(in->least) && ind_expr_same(in->least, in->limit);
     return equal ? in->limit : (ind_expr){in->c, 0};
@@ -3600,22 +3600,22 @@ static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *o
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name);
 
 /* ========================================================================================== src/graph/build/masks.c */
-/* ---- masks as indices: a mask of rank k stands for the k columns of its nonzero */
+/* ---- masks as indices: a mask of rank k is replaced by the k columns of its nonzero */
 
-/* Is an index of x[indices] a mask? A single mask whose elements all get the same number needs no indices. */
+/* True if an index of x[indices] is a mask. A single mask whose elements all get the same value needs no indices. */
 static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint32_t *operand, uint32_t n) {
     uint32_t first = op == IND_OP_INDEX ? 1 : 2;
     bool mask = false, one = op == IND_OP_INDEX_PUT && n == 3;
     if (op != IND_OP_INDEX && op != IND_OP_INDEX_PUT) return false;
     for (uint32_t k = 0; k < n; k++) {
-        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, found later */
+        if (operand[k] >= g->num_tensors || (!operand[k] && k < first)) return false; /* an error, reported later */
         mask = mask || (k >= first && operand[k] && g->tensor[operand[k]].dtype == IND_BOOL);
     }
     for (int d = 0; one && d < g->tensor[operand[1]].rank; d++) one = ind__is_int(g->tensor[operand[1]].size[d], 1);
     return mask && !one;
 }
 
-/* Returns the nonzero of the mask, which the graph may have already. */
+/* Returns the nonzero of the mask; reuses one in the graph. */
 static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
@@ -3666,7 +3666,7 @@ static ind_tensor ind__add_by_mask(ind_graph *g, ind_graph_op op, const uint32_t
     return ind__add_node(g, op, operand, n, attrs, num_attrs, NULL, NULL);
 }
 
-/* Adds a pure node: operands are values, whatever was written to their memory since. */
+/* Adds a pure node: its operands are values, independent of later writes to their memory. */
 static ind_tensor ind__add_node(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t num_operands,
                                 const ind__attr *attrs, uint32_t num_attrs, ind_body *body, const char *custom_name) {
     ind_tensor result = {g, 0};
@@ -3731,12 +3731,12 @@ static ind__attr ind__attr_dtype(ind_dtype d) {
 }
 
 /* ======================================================================================== src/graph/build/aliases.c */
-/* ---- memory that tensors share, and ops in place ----
+/* ---- shared memory of tensors, and ops in place ----
 
-   A tensor is a handle of memory: its own, or through an op of ind__views that of another. An op in place makes a new
-   value for the whole memory, by the inverses of those ops from the written tensor to the root; tensors that show the
-   memory are made again from that when they are next used. So the graph itself has pure ops only, and nodes that were
-   added before a write keep reading what was there. (PyTorch: functionalization.) */
+   A tensor owns its memory or, as the result of an op of ind__views, shares its operand's. An op in place computes a
+   new value for the whole memory: it applies the inverses of the view ops, from the written tensor to the root. Tensors
+   that share the memory are recomputed from that value when they are next used. So the graph itself contains pure ops
+   only, and nodes added before a write still read the old contents. (PyTorch: functionalization.) */
 
 /* A view: result k of a view op and its operand. A copy, because adding nodes moves the graph's tables. */
 typedef struct ind__view {
@@ -3744,7 +3744,7 @@ typedef struct ind__view {
     ind__node node;
     uint32_t k, viewed;
     ind__tensor_info from, to;
-    bool unsure; /* for some sizes it is a view, for others a copy */
+    bool unsure; /* a view for some sizes, a copy for others */
 } ind__view;
 
 static ind__view ind__view_of(const ind_graph *g, uint32_t x) {
@@ -3787,14 +3787,14 @@ static int ind__view_dim(const ind__view *v, uint32_t attr) {
 
 /* .. the same elements in the same order */
 
-/* Are the sizes known to be equal? If they may be equal for some symbols, the view is marked unsure. */
+/* True if the sizes are known to be equal. If they may be equal for some symbols, the view is marked unsure. */
 static bool ind__view_equal(ind__view *v, ind_expr a, ind_expr b) {
     if (ind_known_eq(a, b)) return true;
     v->unsure = v->unsure || !ind__is_int(ind_expr_eq(a, b), 0);
     return false;
 }
 
-/* at::detail::computeStride: adjacent dimensions without a gap may be split anew. */
+/* at::detail::computeStride: adjacent dimensions without a gap may be split differently. */
 static bool ind__stride_reshape(ind__view *v, const ind_expr *from, ind_expr *to) {
     const ind_expr one = ind_int(v->c, 1), *size = v->from.size;
     ind_expr base = one, many = one, found = one;
@@ -3898,7 +3898,7 @@ static uint32_t ind__write_expand(ind_graph *g, const ind__view *v, uint32_t val
 
 /* .. a part of a dimension, or one position of it */
 
-/* Returns the dimension and range that a slice, a narrow or a part of a split shows, as attributes of slice_scatter. */
+/* Returns the dimension and range of a slice, a narrow or one result of a split, as attributes of slice_scatter. */
 static void ind__view_range(const ind_graph *g, const ind__view *v, ind__attr a[4]) {
     const ind__node *n = &v->node;
     const uint32_t at = n->op == IND_OP_SLICE || n->op == IND_OP_NARROW ? 0 : 1;
@@ -3959,7 +3959,7 @@ static uint32_t ind__write_diagonal(ind_graph *g, const ind__view *v, uint32_t v
 
 /* .. elements at computed positions */
 
-/* Does every index reach a different element? Each step must exceed the reach of all smaller ones. */
+/* True if every index reaches a different element: each step must exceed the reach of all smaller ones. */
 static bool ind__distinct(ind_context *c, const ind_expr *size, const ind_expr *stride, int rank) {
     ind_expr one = ind_int(c, 1), reach = one;
     uint32_t left = 0;
@@ -4011,8 +4011,8 @@ static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x
     return row;
 }
 
-/* Computes the view's steps through the contiguous memory of its operand: the storage of as_strided or the operand of
-   unfold. */
+/* Computes the steps of the view through the contiguous memory of its operand: the storage of as_strided, or the
+   operand of unfold. */
 static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
@@ -4083,7 +4083,7 @@ static const struct ind__view_row {
     [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
 };
 
-/* Makes result x, a new result from the handle `viewed`, share its memory if strides allow it. */
+/* Lets a new result x of the handle `viewed` share its memory if the strides allow it. */
 static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     ind__tensor_info *t = &g->tensor[x];
     ind_expr row[IND_MAX_RANK], to[IND_MAX_RANK];
@@ -4103,7 +4103,7 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
     return dense || t->rank == 0 || t->stride;
 }
 
-/* Adds a stale view again with the current values; as_strided reads from the current value of its storage. */
+/* Adds a stale view again, reading the current values. as_strided reads from the current value of its storage. */
 static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
@@ -4117,7 +4117,7 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
     return ind__add_pure(g, v->node.op, x, v->node.num_operands, v->node.attr, v->node.num_attrs);
 }
 
-/* Recomputes a stale view, and the other results of its node that show the same tensor. */
+/* Recomputes a stale view, and the other results of its node that view the same tensor. */
 static bool ind__show_again(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
     uint32_t made = ind__show_now(g, &v);
@@ -4145,7 +4145,7 @@ static bool ind__check_sure(ind_graph *g, uint32_t x, bool written) {
     return false;
 }
 
-/* Returns the tensor that holds the current value of x; 0 on failure. */
+/* Returns the tensor with the current value of x; 0 on failure. */
 static uint32_t ind__current(ind_graph *g, uint32_t x) {
     uint32_t depth = 0;
     if (!g->num_writes || !x || x >= g->num_tensors) return x;
@@ -4159,7 +4159,7 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 
-/* Returns the current operands; NULL on failure. The storage of as_strided keeps its name: see ind__show_memory. */
+/* Returns the current operands; NULL on failure. The storage of as_strided is not replaced: see ind__show_memory. */
 static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, const uint32_t *operands, uint32_t n) {
     const char *file = g->here_file; /* errors name the caller's op */
     const int line = g->here_line;
@@ -4175,7 +4175,7 @@ static const uint32_t *ind__current_operands(ind_graph *g, ind_graph_op op, cons
 }
 
 /* ===================================================================================== src/graph/build/as_strided.c */
-/* ---- as_strided names elements of a storage, whatever shows it */
+/* ---- as_strided addresses elements of a storage, whichever view it is applied to */
 
 /* Returns the offset of a view from the first element of its operand. */
 static ind_expr ind__view_offset(const ind_graph *g, const ind__view *v) {
@@ -4214,8 +4214,8 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
     return offset;
 }
 
-/* Replaces the operand of as_strided by the tensor that owns its storage; the default offset is that of the operand.
-   attr: 3 of its attributes. False: the graph has the error. */
+/* Replaces the operand of as_strided by the tensor that owns its storage. The default offset is the operand's. attr:
+   the 3 attributes. False: the graph has the error. */
 static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
@@ -4371,7 +4371,7 @@ static ind_status ind__check_output(ind_graph *g, const char *name, uint32_t x) 
     }
     if (ind__find_output(g, name)) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "output %s: given twice", name);
     uint32_t other = ind__find_tensor(g, name, strlen(name));
-    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias made by an op in place */
+    bool own = other && !strcmp(g->tensor[other].name, name); /* not an alias added by an op in place */
     if (own && ind__is_source(g, other)) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                "output %s: this is the name of an input or constant; give the output "
@@ -4479,9 +4479,9 @@ ind_status ind_donate(ind_tensor input) {
 }
 
 /* ======================================================================================= src/graph/build/in_place.c */
-/* ---- ops in place: writing to what a tensor shows ---- */
+/* ---- ops in place: writing to the memory of a tensor ---- */
 
-/* Is the cast allowed (torch.can_cast)? Floats do not go to integers, numbers not to bool. */
+/* True if the cast is allowed (torch.can_cast): not from floats to integers, not from numbers to bool. */
 static bool ind__can_write(ind_dtype from, ind_dtype to) {
     if (ind_dtype_is_float(from)) return ind_dtype_is_float(to);
     return to != IND_BOOL || from == IND_BOOL;
@@ -4517,7 +4517,7 @@ static ind_status ind__check_write(ind_graph *g, const char *op, uint32_t x, uin
                            t->name, a);
 }
 
-/* Records that the memory of `root` holds `value` from here on. */
+/* Records that the memory of `root` now contains `value`. */
 static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
     ind__tensor_info *t = &g->tensor[root];
     g->num_writes++;
@@ -4531,7 +4531,7 @@ static void ind__write_root(ind_graph *g, uint32_t root, uint32_t value) {
         ind__add_mutation(g, root, value);
 }
 
-/* Writes `value`, a tensor of x's shape, to the memory that x shows. */
+/* Writes `value`, a tensor of x's shape, to the memory of x. */
 static ind_status ind__write(ind_graph *g, const char *op, uint32_t x, uint32_t value) {
     if (ind__check_write(g, op, x, value) || !ind__check_sure(g, x, true)) return g->status;
     ind__attr dtype = ind__attr_dtype(g->tensor[x].dtype);
@@ -4565,7 +4565,7 @@ ind_tensor ind_inplace(ind_tensor x, ind_tensor result) {
 }
 
 /* ========================================================================================== src/graph/build/query.c */
-/* ---- what a tensor is */
+/* ---- properties of tensors */
 
 ind_dtype ind_tensor_dtype(ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -4621,7 +4621,7 @@ static double graph__round_to_dtype(ind_dtype dtype, double v) {
     }
 }
 
-/* False if C leaves the conversion undefined: a float outside the integers, or NaN. */
+/* False if C leaves the conversion undefined: a float beyond the range of the integers, or NaN. */
 static bool graph__typed_number_cast(graph__typed_number x, ind_dtype to, graph__typed_number *out) {
     bool from_float = ind_dtype_is_float(x.dtype);
     graph__typed_number y = {to, 0, 0};
@@ -4658,7 +4658,7 @@ static graph__typed_number graph__filled_with(const ind__node *n) {
 }
 
 /* ========================================================================================== src/graph/build/calls.c */
-/* ---- the ops: handles are checked here, all else by ind__graph_add */
+/* ---- ops: handles are checked here, everything else by ind__graph_add */
 
 static ind_status ind__check_handle(ind_graph *g, const char *op, uint32_t k, ind_tensor x) {
     if (x.graph && x.graph != g) {
@@ -4706,7 +4706,7 @@ static ind_tensor ind__add_scalar(ind_graph *g, ind__attr value) {
     const char *file = g->here_file;
     int line = g->here_line;
     ind_tensor x = ind__graph_add(g, IND_OP_SCALAR, NULL, 0, &value, 1, NULL, NULL);
-    if (x.id) ind_here(g, file, line); /* a number inside a call takes the position of that call */
+    if (x.id) ind_here(g, file, line); /* a number argument gets the position of the call */
     return x;
 }
 
@@ -4716,8 +4716,8 @@ static ind_tensor ind__call_ternary(ind_graph_op op, ind_tensor a, ind_tensor b,
     return ind__call(op, x, 3, attrs, num_attrs);
 }
 
-/* Makes an attribute of a list of dimensions; an empty list counts as not given if the op allows that. An invalid list
-   is the graph's error. */
+/* Turns a list of dimensions into an attribute. An empty list counts as not given if the op allows that. An invalid
+   list is the graph's error. */
 static ind__attr ind__dims_attr(ind_graph *g, ind_graph_op op, const int *dims, int num_dims,
                                 ind_expr list[IND_MAX_RANK]) {
     if (num_dims < 0 || num_dims > IND_MAX_RANK || (num_dims > 0 && !dims)) {
@@ -4777,7 +4777,7 @@ static ind_tensor ind__call_list(ind_graph_op op, const ind_tensor *tensors, int
     return ind__call(op, tensors, tensors && num > 0 ? (uint32_t)num : 0, a, n);
 }
 
-/* Makes a list attribute from the one integer or size of a builder. */
+/* Turns the single integer or size of a builder into a list attribute. */
 static ind__attr ind__attr_one(ind__attr_kind kind, const ind_expr *e) {
     return (ind__attr){.kind = kind, .list = e, .count = 1};
 }
@@ -4797,7 +4797,7 @@ static void ind__int_list(ind__int_lists *l, int k, ind_context *c, ind__attr_ki
     l->attr[k] = (ind__attr){.kind = given ? kind : IND__ATTR_NONE, .list = l->list[k], .count = n};
 }
 
-/* Returns the op of a family for this number of dimensions; the table lists them in sequence. IND_NUM_OPS: none. */
+/* Returns the op of a family for this number of dimensions; consecutive in the op table. IND_NUM_OPS: none. */
 static ind_graph_op ind__op_of_dims(ind_tensor x, ind_graph_op first, int dims) {
     if (!x.graph || x.graph->status) return IND_NUM_OPS;
     if (dims >= 1 && dims <= 3) return (ind_graph_op)((int)first + dims - 1);
@@ -4853,7 +4853,7 @@ static bool ind__given(const ind__expansion *e, int k) {
     return k < e->num_x && e->x[k].id != 0;
 }
 
-/* A number next to tensors: whole numbers keep integer tensors integer. */
+/* Returns a number operand: a whole number keeps integer tensors integer. */
 static ind_tensor ind__num(const ind__expansion *e, double v) {
     return ind__add_scalar(e->g, ind__attr_number(v));
 }
@@ -4982,7 +4982,7 @@ static ind_tensor ind__pick(const ind__expansion *e, ind_tensor x, int dim, int6
 }
 
 /* ==================================================================================== src/graph/composites/expand.c */
-/* ---- what becomes of the call of a composite */
+/* ---- expansion of composites */
 
 static ind__expander ind__expander_of(const ind__node *node);
 
@@ -5031,12 +5031,12 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
 /* ===================================================================================== src/graph/lowerings/common.c */
 /* --------------------------------------------------------------------------------------------- >>lowerings */
 
-/* One row per graph op says how it becomes loops over boxes: the function that lowers it, and for pointwise ops the
-   loop function or even just the loop op, with the one that stands in for it on bools.
+/* A row per graph op gives its lowering to loops over boxes: the function that lowers it. For pointwise loops also the
+   element function or just the loop op, and the loop op for bools.
 
-   Two kinds of types: a tensor has the dtype of the graph; inside a loop a value has a compute type (f32 for f16 and
-   bf16). Every operand is cast to the compute type of its op first, which is the whole of type promotion. An f16 or
-   bf16 result that stays inside a kernel is not rounded in between (as in TorchInductor); an explicit cast rounds. */
+   There are two kinds of types. A tensor has the dtype of the graph. Inside a loop a value has a compute type (f32 for
+   f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
+   bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
 typedef struct graph__lower_walk {
     const ind_graph *graph;
@@ -5045,7 +5045,7 @@ typedef struct graph__lower_walk {
     uint32_t *users;        /* by tensor: number of reads by later ops */
     uint32_t *first_output; /* by tensor: 1 + first position among the graph's outputs, 0: none */
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
-    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input becomes it after the run */
+    uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
 } graph__lower_walk;
 
@@ -5058,15 +5058,15 @@ struct graph__lower_ctx {
     const ind__node *node;
     const ind__implementation *row;
     const ind__tensor_info *result;  /* of the first result; the others follow */
-    ind_dtype compute;               /* type the operands are cast to */
+    ind_dtype compute;               /* type to which the operands are cast */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
     ind__box *part[2];               /* results of an earlier loop of this node */
     graph__lower_scatter_fn scatter; /* of the scatter being recorded */
     ind_reduction mode;              /* .. how its values combine with the old ones */
     int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
-    ind__box *into;                  /* memory that contains operand 0, if the scatter goes there instead .. */
-    ind_expr place[IND_MAX_RANK];    /* .. at these indices, by the index in operand 0 */
-    double number;                   /* of graph__number_element, for floats and for the others */
+    ind__box *into;                  /* memory that contains operand 0, if the scatter writes there .. */
+    ind_expr place[IND_MAX_RANK];    /* .. at these indices, as functions of the index in operand 0 */
+    double number;                   /* value of graph__number_element: for floats; for other types */
     int64_t number_int;
     struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
@@ -5074,10 +5074,10 @@ struct graph__lower_ctx {
         ind_expr size[IND_MAX_RANK], range[IND_MAX_RANK]; /* of the kept and of the reduced ones */
         ind_expr count;                                   /* elements per result */
     } axes;
-    struct { /* norm: its input, with the channel dimension split into groups if it has groups */
+    struct { /* norm: its input, with the channels split into groups if there are any */
         ind__box *x, *gradient;
         bool grouped;
-        int rows; /* leading dimensions of x that number the normalised rows */
+        int rows; /* leading dimensions of x that index the normalised rows */
     } norm;
     struct {                         /* loss over classes */
         ind__box *scores, *smooth;   /* log-probabilities; their (weighted) sums over the classes, or NULL */
@@ -5087,7 +5087,7 @@ struct graph__lower_ctx {
     ind__window window; /* of a pool or a convolution */
     ind__conv conv;
     ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* size and position of a window depend on its number */
+    bool adaptive[3];                     /* size and position of a window depend on its index */
     struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
@@ -5183,7 +5183,7 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
 }
 
-/* Returns operand k in memory: a kernel reads each of its elements many times. */
+/* Returns operand k stored in memory, for kernels that read each of its elements many times. */
 static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
@@ -5266,7 +5266,7 @@ static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IN
         map[d] = d < l->result->rank ? graph__lower_view_index(l, d) : ind_int(l->context, 0);
 }
 
-/* Maps element `index` of a diagonal to the tensor of this rank. */
+/* Maps element `index` of a diagonal to an index of the tensor of this rank. */
 static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
@@ -5278,7 +5278,7 @@ static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_exp
     map[b] = offset > 0 ? ind_expr_add(at, ind_int(at.context, offset)) : at;
 }
 
-/* Returns x mod size. It never divides by a size that may be 0; nothing is read then. */
+/* Returns x mod size. It never divides by a size that may be 0: nothing is read in that case. */
 static ind_expr graph__wrapped(ind_expr x, ind_expr size) {
     ind_expr one = ind_int(size.context, 1);
     return ind_expr_mod(x, ind_known_le(one, size) ? size : ind_expr_max(size, one));
@@ -5336,7 +5336,7 @@ static void graph__split_sizes(graph__lower_ctx *l, const ind_expr *size, int ra
     l->axes.count = ind_expr_product(l->context, l->axes.range, l->axes.num_reduced);
 }
 
-/* Splits the dimensions of operand 0 the same way. */
+/* Splits the dimensions of operand 0 in the same manner. */
 static void graph__split_axes(graph__lower_ctx *l, uint32_t mask) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     graph__split_sizes(l, x->size, x->rank, mask);
@@ -5400,7 +5400,7 @@ static ind_status graph__lower_reduce_trivially(graph__lower_ctx *l, ind_reducti
     return IND_OK;
 }
 
-/* Reduces element(index of operand 0) over the reduced axes; results have the kept dimensions only. */
+/* Reduces element(index of operand 0) over the reduced axes. The results have the kept dimensions only. */
 static ind_status graph__lower_reduce(graph__lower_ctx *l, ind_reduction type, ind_dtype dtype,
                                       graph__lower_element_fn element, ind__box **results) {
     l->element = element;
@@ -5443,12 +5443,12 @@ static ind_value graph__lower_count(ind_ops *o, const graph__lower_ctx *l) {
     return ind_op_cast(o, ind_op_index(o, l->axes.count, IND_I64), l->compute);
 }
 
-/* Is every row proven to have an element? */
+/* True if every row provably has an element. */
 static bool graph__has_elements(const graph__lower_ctx *l) {
     return ind_known_le(ind_int(l->context, 1), l->axes.count);
 }
 
-/* Makes the mean of an empty row NaN: adds 0 / n if n may be 0. */
+/* Turns the mean of an empty row into NaN: adds 0 / n if n may be 0. */
 static ind_value graph__mean_of_some(ind_ops *o, const graph__lower_ctx *l, ind_value mean) {
     if (graph__has_elements(l)) return mean;
     return ind_op_add(o, mean, ind_op_div(o, graph__lower_float(o, l, 0), graph__lower_count(o, l)));
@@ -5469,7 +5469,7 @@ static ind_value graph__lower_row_part(ind_ops *o, const graph__lower_ctx *l, in
 /* ---- scans and searches of several families */
 
 /* Lowers a scan of element(index of the result of a scan) along dim of these sizes; results[1], if any, are positions.
-   Over one element or none it is the element itself, at 0. */
+   A scan over one element or none is the element itself, at position 0. */
 static ind_status graph__lower_scan_of(graph__lower_ctx *l, ind_scan kind, ind_dtype dtype, const ind_expr *size,
                                        int rank, int dim, graph__lower_element_fn element, ind__box **results) {
     bool one = rank == 0 || graph__size_is_one(size[dim]) || graph__size_is_zero(size[dim]);
@@ -5499,7 +5499,7 @@ typedef struct graph__search {
     ind_expr at[IND_MAX_RANK], size;
     int dim; /* of the sequence, which is sorted along it */
     bool right;
-    bool numbers; /* searches for the first NaN instead of x */
+    bool numbers; /* search for the first NaN instead of x */
 } graph__search;
 
 /* Returns element `middle` of the sequence in sorted order; only read where o->mask holds. */
@@ -5513,9 +5513,9 @@ static ind_value graph__search_element(ind_ops *o, graph__search *s, ind_value m
     return ind__ok(*at) ? ind__box_load(o, s->sequence, s->at, rank) : (ind_value){0};
 }
 
-#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* no memory holds more elements */
+#define GRAPH__MAX_SEARCHED ((int64_t)1 << 48) /* more elements than any memory has */
 
-/* Emits halving steps until the longest sequence is done. Comparisons are PyTorch's, so NaN comes last. */
+/* Emits halving steps until the longest sequence is searched. Comparisons are PyTorch's, so NaN comes last. */
 static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) {
     int64_t lo, most;
     ind__known_bounds(s->size, &lo, &most);
@@ -5536,14 +5536,14 @@ static ind_value graph__search_steps(ind_ops *o, graph__search *s, ind_value x) 
 }
 
 /* =================================================================================== src/graph/lowerings/scatters.c */
-/* ---- scatters: the buffer of operand 0, or a copy of it, is changed in place (>>realise of inductor_ir.h) ---- */
+/* ---- scatters: change the buffer of operand 0, or a copy of it, in place (>>realise of inductor_ir.h) ---- */
 
-/* Do both boxes use, or will they use, the same memory? */
+/* True if both boxes share memory, now or after they are stored. */
 static bool graph__same_memory(const ind__box *a, const ind__box *b) {
     return a && b && (a->storage == b->storage || (a->storage->buffer && a->storage->buffer == b->storage->buffer));
 }
 
-/* May the memory of the box be overwritten? True if its buffer belongs to the program or to a mutated input. */
+/* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
 static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
@@ -5554,8 +5554,8 @@ static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) 
     return ind__find_mutation(w->graph, input) != NULL;
 }
 
-/* Is this op the last reader of operand 0, and reads it only as operand 0? A pending output, such as a constant, counts
-   as a reader. */
+/* True if this op is the last reader of operand 0, and reads it only as operand 0. A pending output, such as a
+   constant, counts as a reader. */
 static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
@@ -5567,7 +5567,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
     return graph__last_read(l, x);
 }
 
-/* Records for the schedule's text the reader that keeps operand 0 from being changed in place. */
+/* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
 static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
@@ -5577,7 +5577,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
     if (k) *k = (ind__kept){x->storage->buffer, here, reader};
 }
 
-/* Returns a buffer with the values of operand 0 that this op may change. */
+/* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     if (l->into) return l->into;
@@ -5595,7 +5595,7 @@ static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
-/* Maps element `at` of operand 0 to the element of the written memory. */
+/* Maps element `at` of operand 0 to the element of the memory that is written. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
     if (!l->into) {
@@ -5615,8 +5615,8 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
 
-/* Reads an index into a dimension from memory. *mask: it and the earlier ones are in range; others are reported and
-   store nothing. */
+/* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported
+   and store nothing. */
 static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
     v = graph__lower_cast(o, v, IND_I64);
     o->checked = o->capture && o->capture->checked;
@@ -5639,7 +5639,7 @@ static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const
 }
 
 /* ============================================================================== src/graph/lowerings/deterministic.c */
-/* ---- scatters that give the same bits on every run (ind_compile_desc.deterministic) */
+/* ---- scatters with the same bits in every run (ind_compile_desc.deterministic) */
 
 /* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
    base. Each point stores a whole row, from the same dimensions of `size`. */
@@ -5650,7 +5650,7 @@ typedef struct graph__ordered {
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
     ind_expr points, places;
-    bool checked;                   /* the value code skips index checks, because the key code makes them */
+    bool checked;                   /* the value code skips index checks, which the key code does */
     ind__box *key, *value;          /* per point: its row, `places` for none; its value */
     ind_dtype number;               /* of points and rows */
     bool in_place;                  /* base is not a copy */
@@ -5666,7 +5666,7 @@ typedef struct graph__ordered {
     ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
     ind__box *sums[2];              /* .. and its sum; of level 1 .. */
     int64_t span;                   /* .. number of consecutive groups per sum .. */
-    int last_sums;                  /* .. final number of sums per row; 0 before */
+    int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
@@ -5678,7 +5678,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
     return c;
 }
 
-/* Returns the number of the row that base's index is in, for any element of the row. */
+/* Returns the row number of an index into base, the same for any element of the row. */
 static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
@@ -5718,7 +5718,7 @@ static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_va
     return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
-/* Returns a stored row, point or position among sorted points as an index. */
+/* Returns a stored row number, point or position among sorted points as an index. */
 static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
     ind_expr some = ind_expr_max(size, ind_int(size.context, 1)); /* size 0 is never read */
     o->checked = true;
@@ -5727,7 +5727,7 @@ static ind_expr graph__ordered_index(ind_ops *o, ind_value v, ind_expr size) {
     return at;
 }
 
-/* Adds a to the mask of later loads and values; returns the previous mask. */
+/* Adds a to the mask of the following loads and values; returns the previous mask. */
 static ind_value graph__ordered_mask(ind_ops *o, ind_value a) {
     ind_value outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, a) : a;
@@ -5742,7 +5742,8 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
     return ind_op_constant_int(o, n, u->number);
 }
 
-/* Combines v with `sum`, if `sum` is valid, where `there` holds; elsewhere the neutral value, which is -0 for sums. */
+/* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
+   sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
@@ -5791,7 +5792,7 @@ static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_valu
     return row;
 }
 
-/* ---- of points that replace what is there the last one stays: the greatest number is found first, in any order */
+/* ---- replacement: the last point of an element wins. Its number is found first, as a maximum, in any order */
 
 static void graph__last_number(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
@@ -5823,17 +5824,18 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
-#define GRAPH__CHEAP_OPS 8 /* of a value that is recomputed for each point of a loop */
+#define GRAPH__CHEAP_OPS 8 /* a value with at most this many ops is recomputed for each point of a loop */
 
 static ind_status graph__realise_costly(graph__ordered *u) {
     const bool costly = (int)u->value->storage->num_ops > GRAPH__CHEAP_OPS;
     return costly ? ind__box_realise(u->l->w->program, u->value) : IND_OK;
 }
 
-/* ---- sums by sorting: the points are sorted by their row, stably, by digits of GRAPH__DIGIT_BITS bits from the lowest
-   on. A point goes behind all points of smaller digits, and those of its own that come before it: in earlier chunks of
-   GRAPH__CHUNK points, which are counted, and in its own chunk, where it looks at all of them. Counts are made for each
-   digit and chunk, in memory, and summed by a scan: with chunks of 64 points it has four elements a point. */
+/* ---- sums by sorting: a stable radix sort of the points by row, with digits of GRAPH__DIGIT_BITS bits from the lowest
+   on. A point comes after all points with smaller digits, and after those with its digit that precede it. The preceding
+   points in earlier chunks of GRAPH__CHUNK points are counted; those in its own chunk are found by comparing all of
+   them. Counts per digit and chunk are in memory; a scan sums them. With chunks of 64 points it has four elements per
+   point. */
 
 #define GRAPH__DIGIT_BITS 8
 #define GRAPH__DIGITS     (1 << GRAPH__DIGIT_BITS)
@@ -5874,7 +5876,7 @@ static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int ran
     return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
 }
 
-/* index: a point, and one of its chunk. Does the latter have the same digit and no higher position? */
+/* True if the second point of `index`, of the same chunk as the first, has the same digit and no higher position. */
 static ind_value graph__same_digit(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_expr chunk = graph__chunk_of(u, index[0]), other;
@@ -5944,15 +5946,15 @@ static ind_status graph__sort_points(graph__ordered *u) {
     return status;
 }
 
-/* ---- .. and each row's points are joined in order: the first few of them with the row itself; the others in groups
-   of GRAPH__GROUP, then the sums of groups in groups again, and so on. So no thread joins many, however the points
-   are spread. */
+/* ---- then each row's points are combined in order. The first few are combined with the row itself, the others in
+   groups of GRAPH__GROUP; then the sums of groups, in groups again, and so on. So no thread combines many points,
+   however they are distributed. */
 
 #define GRAPH__GROUP_BITS  4
 #define GRAPH__GROUP       (1 << GRAPH__GROUP_BITS)
 #define GRAPH__LAST_GROUPS 16 /* groups combined in the last step */
 
-/* Is the point before `at` (or after it) among sorted points of another row? */
+/* True if the sorted point before `at` (or after it) belongs to another row. */
 static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_expr at, bool first) {
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
@@ -5973,8 +5975,8 @@ static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
-/* Returns the number of groups of the row's points after the first few; at level 1 the number of groups of groups, if
-   there are several. */
+/* Returns the number of groups of the row's points after the first few. At level 1: the number of groups of groups, 0
+   if there is only one group. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
     ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
@@ -5994,8 +5996,8 @@ static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, in
     return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
 }
 
-/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group takes u->first +
-   1 (and two groups, at level 1), and all others but the last are full. */
+/* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group implies u->first
+   + 1 points (at level 1: two groups), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
     const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
@@ -6030,7 +6032,7 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     o->mask = outer;
 }
 
-/* Combines up to `most` sorted points from `at` to the end of their row with `sum`, if that is valid. */
+/* Combines `sum`, if valid, with up to `most` sorted points from `at` to the end of their row. */
 static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
                                    int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
@@ -6064,7 +6066,7 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     o->mask = (ind_value){0};
 }
 
-/* Combines up to `most` group sums of a row: from `first` on, `step` apart, while below `left`. */
+/* Combines up to `most` group sums of a row: from `first` on, `step` apart, at offsets below `left`. */
 static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
                                   int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
@@ -6080,8 +6082,8 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
     return sum;
 }
 
-/* Combines the sums of a group of groups. Later passes combine u->span of those into the first one. The last pass
-   stores the total of a row at the index of its first group. */
+/* Combines the sums of a group of groups. Later passes combine GRAPH__GROUP of those sums, u->span apart, into the
+   first one. The last pass stores the total of a row at the index of its first group. */
 static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->sums[1] != NULL;
@@ -6104,7 +6106,7 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     o->mask = (ind_value){0};
 }
 
-/* Combines the values of all points of the row for element `inner` with `sum`, if that is valid. */
+/* Combines `sum`, if valid, with the values of all points of the row for element `inner`. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
@@ -6191,7 +6193,7 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     return status ? status : graph__sum_level(u, 1, graph__group_join);
 }
 
-/* Returns a number of points that most rows do not exceed if the points are spread randomly. */
+/* Returns a number of points that most rows do not exceed if the points are distributed randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
     while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
@@ -6301,7 +6303,7 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     return status;
 }
 
-/* May the order of the points of an element change the result? */
+/* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
     bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
@@ -6313,11 +6315,12 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
     return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
 }
 
-/* ---- sums of rows by lists: where few points meet at a row, it is read once, joined with its points in registers, and
-   stored once, by one loop over all rows; nothing is copied first, and next to no sum is made in memory. A list is
-   found by rounds of integer extremes, which come out the same in whatever order threads run: of the points of a row in
-   each of GRAPH__RANGES ranges of their numbers the least and the greatest, then of those in between the same again.
-   What is left between the last two, of rows where more points meet, is added by atomics. */
+/* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
+   points in registers, and stores it once. No row is copied first, and hardly any sum uses atomics. The lists are found
+   by iterations of integer minima and maxima, which do not depend on the order of the threads. The first iteration
+   finds, in each of GRAPH__RANGES ranges of point numbers, the minimum and maximum of a row's points. The next does the
+   same for the points strictly between them. Points still in between afterwards, of rows with more points, are added by
+   atomics. */
 
 #define GRAPH__RANGES 2
 #define GRAPH__ROUNDS 2
@@ -6325,8 +6328,8 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* being recorded, .. */
-    bool least_now;                                           /* .. which of the two */
+    int round;                                                /* iteration being recorded, .. */
+    bool least_now;                                           /* .. and which of the two arrays */
 } graph__lists;
 
 /* Returns the range of a point's number. */
@@ -6335,7 +6338,7 @@ static ind_expr graph__lists_range(const graph__lists *s, ind_expr point) {
     return ind_expr_floordiv(point, ind_expr_max(ind_expr_ceildiv(s->u.points, ranges), one));
 }
 
-/* Is this point, of row and range `at`, strictly between the ends of round k? */
+/* True if this point, of row and range `at`, is strictly between minimum and maximum of iteration k. */
 static ind_value graph__lists_between(ind_ops *o, const graph__lists *s, const ind_expr *at, ind_value number, int k) {
     ind_value low = ind__box_load(o, s->least[k], at, 2), high = ind__box_load(o, s->greatest[k], at, 2);
     return ind_op_and(o, ind_op_lt(o, low, number), ind_op_lt(o, number, high));
@@ -6421,12 +6424,12 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     return status;
 }
 
-/* Do lists save as many bytes as the policy asks for? An atomic sum reads a point's row, then reads and writes the
+/* True if lists save as many bytes as the policy requires. An atomic sum reads a point's row, then reads and writes the
    destination row. That happens in the L2, but rows beyond its size also go through memory. Rows that are not changed
    in place are copied first. Lists read and write each row once, with or without points, and read each point's row
-   once. Finding the lists takes about 128 bytes a point. Finding the points without a list takes about the time of
+   once. Finding the lists takes about 128 bytes per point. Finding the points without a list takes about the time of
    reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
-   per row: with four, one range in 20 has more than it holds. */
+   per row: with four, one range in 20 has more points than its lists can take. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
@@ -6441,10 +6444,10 @@ static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, co
     return sources - (copied ? 0 : 2 * rows) - 128 * points >= (double)l->w->program->policy.list_bytes;
 }
 
-/* Runs fn over `size`, storing into base; *result is base after that. */
+/* Runs fn over `size`, storing into base. *result: base after that. */
 static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
-    const bool once = fn == graph__put_part_element; /* all other positions are data */
+    const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
     l->scatter = fn;
     l->mode = mode;
@@ -21577,7 +21580,7 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
 }
 
 /* ======================================================================================== src/graph/lowerings/run.c */
-/* ---- the walk ---- */
+/* ---- lowering of all nodes ---- */
 
 /* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
    that. */
@@ -21594,13 +21597,14 @@ static void graph__count_users(const graph__lower_walk *w) {
     }
 }
 
-/* Stores outputs when they are computed, so later ops read them. A constant is stored last: later ops use its value. */
+/* Stores outputs when they are computed, so that later ops read them. A constant is stored last: later ops use its
+   value. */
 static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
     uint32_t i = w->first_output[tensor];
-    w->first_output[tensor] = 0; /* done: a constant may be stored already, for a matrix product */
+    w->first_output[tensor] = 0; /* stored; a constant may be stored earlier, for a matrix product */
     for (; i; i = w->next_output[i - 1]) {
         ind_status status = ind__box_output(w->program, x, w->graph->output[i - 1].name, i - 1);
         if (status) return status;
@@ -21651,7 +21655,7 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     return status ? graph__lower_failed(w->graph->context, n, status) : IND_OK;
 }
 
-/* ---- mutated inputs: each memory holds its new value when all is done ---- */
+/* ---- mutated inputs: each memory contains its new value after the last kernel ---- */
 
 /* Returns the newest version of an input's buffer. */
 static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
@@ -21671,7 +21675,7 @@ static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
-/* Does the body read memory that runs change, except `own`? */
+/* True if the body reads memory that runs change, other than `own`. */
 static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
@@ -21681,8 +21685,8 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
     return false;
 }
 
-/* Protects the value from later stores into inputs. It is copied if it is in the memory of a mutated input. It is
-   computed now if it would read the memory of another one later. */
+/* Protects a value from later stores into inputs. If it is in the memory of a mutated input, it is copied. If it would
+   later read the memory of another one, it is computed now. */
 static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
@@ -21779,7 +21783,7 @@ typedef struct ind__compilation {
     ind_schedule *schedule;
     ind_plan *plan;
     const char **origin_name; /* op name per graph node */
-    const char **called_name; /* op called: the same, or the composite that the node is a part of */
+    const char **called_name; /* the op called: itself, or the composite that the node is a part of */
     const char **result_name; /* names of its results */
     ind__arena names;
     ind_module_stats stats;
@@ -21794,7 +21798,7 @@ static void ind__clock_stage(ind__compilation *k, double *ms) {
     k->since = now;
 }
 
-/* Ends a stage. It fails if an allocation was refused, whatever the status: proofs and decisions made without that
+/* Ends a stage. It fails if an allocation has failed, whatever the status: proofs and decisions made without that
    memory may be wrong. */
 static ind_status ind__stage_end(const ind__compilation *k, ind_status status) {
     return status ? status : ind__refused_since(k->context, k->refusals);
@@ -21818,7 +21822,7 @@ static ind_status ind__compile_device(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Copies the graph to a context of its own; after that other threads may build in the user's context. */
+/* Copies the graph to a context of its own. From then on, other threads may build in the user's context. */
 static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
     if (g->status) return ind__fail(g->context, g->status, "%s", g->error);
     if (g->num_outputs + g->num_mutations == 0)
@@ -21914,7 +21918,7 @@ static ind_status ind__compile_schedule(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* Makes the plan. The host device executes the schedule and has a plan only for emit_only. */
+/* Creates the plan. The host device executes the schedule and has a plan only for emit_only. */
 static ind_status ind__compile_plan(ind__compilation *k) {
     if (k->device != IND_DEVICE_CUDA && !k->desc.emit_only) return IND_OK;
     ind_status status = ind__plan_create(k->context, k->schedule, &k->target, &k->plan);
@@ -21923,8 +21927,8 @@ static ind_status ind__compile_plan(ind__compilation *k) {
     return ind__stage_end(k, status);
 }
 
-/* Creates the module, which takes lowered, schedule and plan even on failure, and the text of the graph. It owns its
-   context from here on. */
+/* Creates the module and stores the text of the graph. The module takes ownership of lowered, schedule and plan, even
+   on failure, and of its context from here on. */
 static ind_status ind__compile_module(ind__compilation *k) {
     ind__module_desc d = {
         .device = k->device,
@@ -21954,7 +21958,7 @@ static ind_status ind__compile_module(ind__compilation *k) {
     return IND_OK;
 }
 
-/* Frees the state that the module did not take; on failure also the module. */
+/* Frees the state that the module did not take over; on failure, also the module. */
 static ind_status ind__compile_end(ind__compilation *k, ind_status status) {
     if (!k->context) return status;
     ind__plan_free(k->plan);
@@ -21982,7 +21986,7 @@ ind_status ind_target_named(ind_context *context, const char *arch, ind_target *
     return ind__target_parse(context, arch, target);
 }
 
-/* Compiles a graph, one stage a line:
+/* Compiles a graph, one stage per line:
 
      ops on tensors      verify, passes           inductor.h
        |
@@ -23937,7 +23941,7 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
 #undef X
 };
 
-/* Makes the plan of a host module for the default target on first use. */
+/* Creates the plan of a host module for the default target on first use. */
 static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
@@ -24030,7 +24034,7 @@ static ind_status ind__print_cubins(ind__text *t, ind_module *m) {
     return IND_OK;
 }
 
-/* ---- for which sizes a module is right */
+/* ---- sizes for which a module is valid */
 
 /* "B in [1, 4096], S in [8, 512] multiple of 8" */
 static void ind__print_ranges(ind__text *t, const ind_module *m) {
@@ -24109,7 +24113,7 @@ static void ind__add_json_validity(ind__text *t, const ind_module *m) {
 }
 
 /* ======================================================================================== src/graph/explain/texts.c */
-/* ---- texts, made when first asked for and kept by the module */
+/* ---- texts, created on first use and owned by the module */
 
 static ind_status ind__print_stage(ind__text *t, ind_module *m, ind_stage stage) {
     ind_status status = stage >= IND_STAGE_PLAN ? ind__need_plan(m) : IND_OK;
@@ -24196,7 +24200,7 @@ static char *ind__name_text(ind_module *m, size_t i) {
     return NULL;
 }
 
-/* Makes the names of loops and buffers on first use. */
+/* Creates the names of loops and buffers on first use. */
 static ind_status ind__need_names(ind_module *m) {
     const size_t num = 2 * (size_t)m->desc.lowered->num_loops + m->desc.lowered->num_buffers;
     const ind__query q = ind__query_begin(m);
@@ -24719,7 +24723,7 @@ static void graph__page_formula(ind__text *t, const char *key, ind_expr e) {
     ind__textf(t, "\",\n");
 }
 
-/* Prints the kernels and variants, from this one on, that share this one's source: [[0, 0], [3, 0]]. */
+/* Prints the kernels and variants, from this one on, that have the same source: [[0, 0], [3, 0]]. */
 static void graph__page_users(ind__text *t, const ind_plan *plan, uint32_t kernel, int variant) {
     const ind__variant *one = &plan->kernel[kernel].variant[variant];
     ind__textf(t, "\"used_by\": [[%u, %d]", (unsigned)kernel, variant);
@@ -24793,7 +24797,7 @@ static ind_status graph__page_data(ind__text *t, ind_module *m, const int64_t *v
     return ind__text_status(t);
 }
 
-/* Prints JSON within HTML. Every < is inside a string, where an escape may replace it; so the data cannot end the
+/* Prints JSON within HTML. Every < is inside a string, where an escape can replace it, so the data cannot close the
    element. */
 static void graph__page_json(ind__text *t, const char *json) {
     for (size_t n; *json; json += n) {
@@ -24870,7 +24874,7 @@ static ind_status ind__check_formula(ind_module *m, ind_formula *f) {
     return ind__ok(*f) ? IND_OK : ind__failed(m->context);
 }
 
-/* ---- what a module does */
+/* ---- costs of a module */
 
 int ind_module_num_kernels(const ind_module *module) {
     return module ? (int)module->desc.schedule->num_kernels : 0;
@@ -25100,7 +25104,7 @@ ind_status ind_formula_bounds(ind_module *module, ind_formula f, int64_t *lo, in
     return status;
 }
 
-/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or it follows from others. */
+/* Returns the number of the size of this name; UINT32_MAX with an error if there is none or a fact determines it. */
 static uint32_t ind__free_size(ind_module *m, const char *name) {
     uint32_t i = 0;
     while (i < m->desc.num_sizes && strcmp(ind_module_query_size(m, (int)i)->name, name)) i++;
@@ -25139,7 +25143,7 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     ind_facts *before = ind_facts_enter(c, module->facts);
     ind__state_of(c)->status = IND_OK;
     ind_expr size = module->desc.sizes[at], inverse = none;
-    if (module->facts) size = ind_simplify(module->facts, size); /* the symbol with the range that the facts give it */
+    if (module->facts) size = ind_simplify(module->facts, size); /* with the range that the facts imply */
     f = module->facts ? ind_simplify(module->facts, f) : f;
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
@@ -25162,16 +25166,16 @@ ind_formula ind_formula_invert(ind_module *module, ind_formula f, const char *na
 
 /* ======================================================================================== src/graph/formula/solve.c */
 /* --------------------------------------------------------------------------------------------------- >>solve */
-/* Finds the largest value of one size for which a formula stays within a limit and all conditions hold. Formula and
-   conditions are one straight-line program over the sizes. A box is a range of the size. One evaluation of the program
-   with intervals gives three properties of every slot in the box: its bounds, whether it rises or falls with the size,
-   and whether every op has a value everywhere. The search takes boxes from the top. A box without a fit is dropped; a
+/* Finds the largest value of one size for which a formula is within a limit and all conditions hold. Formula and
+   conditions are one straight-line program over the sizes. A box is a range of the size. One interval evaluation of the
+   program gives three properties of every slot in the box: its bounds, whether it rises or falls with the size, and
+   whether every op has a value everywhere. The search starts with the topmost box. A box without a fit is dropped; a
    box that fits as a whole ends the search. In a rising box bisection finds the last value that fits; any other box is
    halved. So the answer is right for every formula, and a rising formula takes a few dozen steps. */
 
 typedef struct ind__span {
     int64_t lo, hi;
-    bool rises, falls; /* never decreases, never increases while the size grows; both: constant */
+    bool rises, falls; /* never decreases, never increases as the size grows; both: constant */
 } ind__span;
 
 typedef struct ind__solver {
@@ -25198,7 +25202,7 @@ static bool ind__steady(ind__span a) {
     return a.rises && a.falls;
 }
 
-/* Handles overflow of an end: that point has no value. `above`: above the largest number, else below the least. */
+/* Handles overflow of an end: there is no value at that point. `above`: overflow upwards, else downwards. */
 static int64_t ind__saturate(bool overflow, bool above, int64_t exact) {
     return !overflow ? exact : above ? INT64_MAX : INT64_MIN;
 }
@@ -25207,14 +25211,14 @@ static ind__span ind__span_add(ind__solver *s, ind__span a, ind__span b) {
     ind__span r = {0, 0, a.rises && b.rises, a.falls && b.falls};
     bool low = ind__add_overflow(a.lo, b.lo, &r.lo), high = ind__add_overflow(a.hi, b.hi, &r.hi);
     s->never |=
-        (low && a.lo > 0) || (high && a.hi < 0); /* even the least is too large, or even the largest too small */
+        (low && a.lo > 0) || (high && a.hi < 0); /* even the minimum is too large, or even the maximum too small */
     s->total &= !low && !high;
     r.lo = ind__saturate(low, a.lo > 0, r.lo);
     r.hi = ind__saturate(high, a.hi > 0, r.hi);
     return r;
 }
 
-/* Computes how a product changes with the size, from the signs of its operands. */
+/* Computes how a product varies with the size, from the signs of its operands. */
 static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     bool a_up = a.lo >= 0, b_up = b.lo >= 0, a_down = a.hi <= 0, b_down = b.hi <= 0;
     ind__span x = b_down && !b_up ? ind__flip(a) : a, y = a_down && !a_up ? ind__flip(b) : b;
@@ -25228,7 +25232,7 @@ static void ind__product_trend(ind__span *r, ind__span a, ind__span b) {
     }
 }
 
-/* Computes the ends of a function that is monotonic in each of two operands: they are at the corners. */
+/* Computes the range of a function that is monotonic in each of two operands, from its values at the corners. */
 static ind__span ind__corners(ind__solver *s, ind__span a, ind__span b,
                               bool (*apply)(int64_t, int64_t, int64_t *, bool *)) {
     ind__span r = {INT64_MAX, INT64_MIN, false, false};
@@ -25280,7 +25284,7 @@ static ind__span ind__span_div_zero(ind__solver *s, ind__span a, ind__span b) {
 static ind__span ind__span_div(ind__solver *s, ind__span a, ind__span b) {
     if (b.lo <= 0 && b.hi >= 0) return ind__span_div_zero(s, a, b);
     ind__span r = ind__corners(s, a, b, ind__div_ends);
-    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has its sign */
+    ind__product_trend(&r, a, ind__flip(b)); /* 1 / b falls where b rises, and has the sign of b */
     return r;
 }
 
@@ -25295,7 +25299,7 @@ static ind__span ind__span_mod(ind__solver *s, ind__span a, ind__span b) {
     bool above, one = b.lo == b.hi && b.lo > -INT32_MAX && b.lo < INT32_MAX && a.lo > INT64_MIN / 2;
     if (one && !ind__div_ends(a.lo, b.lo, &first, &above) && !ind__div_ends(a.hi, b.lo, &last, &above) &&
         first == last) {
-        int64_t from = first * b.lo; /* all within one multiple of b: only shifted */
+        int64_t from = first * b.lo; /* all within one multiple of b: the remainder is only shifted */
         return (ind__span){a.lo - from, a.hi - from, a.rises, a.falls};
     }
     if (a.lo >= 0 && a.hi < b.lo) return a;
@@ -25310,7 +25314,7 @@ static ind__span ind__span_pick(ind__span a, ind__span b, bool largest) {
     return (ind__span){lo_a ? a.lo : b.lo, hi_a ? a.hi : b.hi, a.rises && b.rises, a.falls && b.falls};
 }
 
-/* Is it not 0? As 0 or 1. */
+/* True if it is not 0, as 0 or 1. */
 static ind__span ind__span_truth(ind__span a) {
     bool steady = ind__steady(a), grows = a.lo >= 0;
     return (ind__span){a.lo > 0 || a.hi < 0, a.lo != 0 || a.hi != 0, steady || (grows && a.rises),
@@ -25380,7 +25384,7 @@ static bool ind__fits(ind__solver *s, int64_t steps) {
 
 typedef enum ind__box_kind { IND__BOX_NONE, IND__BOX_ALL, IND__BOX_PREFIX, IND__BOX_MIXED } ind__box_kind;
 
-/* Classifies a box: nothing fits, all fits, a prefix (or nothing) fits, or unknown. */
+/* Classifies a box: no value fits, all fit, a prefix (or none) fits, or unknown. */
 static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
     ind__survey(s, first, last);
     if (s->never || s->span[s->formula].lo > s->limit) return IND__BOX_NONE;
@@ -25389,7 +25393,7 @@ static ind__box_kind ind__judge(ind__solver *s, int64_t first, int64_t last) {
         ind__span t = ind__span_truth(s->span[s->condition[i]]);
         if (!t.hi) return IND__BOX_NONE;
         all &= t.lo != 0;
-        prefix &= t.lo || t.falls; /* once it fails it keeps failing */
+        prefix &= t.lo || t.falls; /* once it fails, it fails for all larger sizes */
     }
     return all ? IND__BOX_ALL : prefix ? IND__BOX_PREFIX : IND__BOX_MIXED;
 }
@@ -25419,7 +25423,7 @@ static bool ind__bisect(ind__solver *s, int64_t first, int64_t last, int64_t *fo
 
 /* Searches [first, last] from the top. IND_OUT_OF_RANGE: nothing fits; IND_LIMIT: gave up. */
 static ind_status ind__search(ind__solver *s, int64_t first, int64_t last, int64_t *found) {
-    int64_t low[72], high[72], work = 0; /* halves of halves: at most 64 pending */
+    int64_t low[72], high[72], work = 0; /* boxes are halved: at most 64 are pending */
     int n = 1;
     low[0] = first, high[0] = last;
     while (n > 0) {
@@ -25444,7 +25448,7 @@ static ind_status ind__solver_require(ind__solver *s, ind_expr condition) {
     return IND_OK;
 }
 
-/* Requires that a size which follows from others is in its range and equals its given value, if any. */
+/* Requires that a size determined by others is in its range and equals its given value, if any. */
 static ind_status ind__require_derived(ind__solver *s, uint32_t size, int64_t given) {
     ind_context *c = s->module->context;
     const ind_symbol *symbol = ind_module_query_size(s->module, (int)size);
@@ -25510,7 +25514,7 @@ static ind_status ind__solver_prepare(ind__solver *s, ind_formula f, const char 
     if (!status && (!given || !s->condition)) status = ind__failed(c);
     s->formula = status ? UINT32_MAX : ind__program_add(&s->program, now);
     if (!status && s->formula == UINT32_MAX) status = ind__failed(c);
-    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* the program still grows */
+    s->slot = status ? NULL : ind__alloc(c, (n + (size_t)1) * sizeof *s->slot); /* resized below */
     if (!status && !s->slot) status = ind__failed(c);
     if (!status) status = ind__solver_sizes(s, sizes, given);
     ind_facts *before = ind_facts_enter(c, NULL);
@@ -25565,7 +25569,7 @@ static int64_t ind__solve_formula(ind_module *module, ind_formula f, const char 
     if (!status) status = ind__solve(&s, &found);
     ind__solver_free(&s);
     if (!status)
-        ind__state_of(module->context)->status = before; /* values that overflowed during the search are no failure */
+        ind__state_of(module->context)->status = before; /* values that overflowed during the search are not failures */
     return status ? -1 : found * s.step;
 }
 
