@@ -689,7 +689,7 @@ IND_API ind_tensor ind_bitwise_and(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_or(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_xor(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bitwise_left_shift(ind_tensor a, ind_tensor b);  /* 0 if b < 0 or b >= the width .. */
-IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. -1 then for negative a, to the right */
+IND_API ind_tensor ind_bitwise_right_shift(ind_tensor a, ind_tensor b); /* .. but -1 then for negative a */
 
 IND_API ind_tensor ind_masked_fill(ind_tensor a, ind_tensor mask, ind_tensor value); /* value: number or 0-d */
 
@@ -781,7 +781,8 @@ IND_API ind_tensor ind_any(ind_tensor x, const int *dims, int num_dims, bool kee
 
 IND_API ind_tensor ind_argmax(ind_tensor x, int dim, bool keepdim); /* IND_ALL_DIMS: over the flattened tensor */
 IND_API ind_tensor ind_argmin(ind_tensor x, int dim, bool keepdim);
-/* Values; *indices (may be NULL) are the positions of the first extreme. IND_ALL_DIMS: all elements, no indices. */
+/* Values; *indices (may be NULL) are the positions of the first maximum or minimum. IND_ALL_DIMS: all elements, no
+   indices. */
 IND_API ind_tensor ind_max(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_min(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_aminmax(ind_tensor x, int dim, bool keepdim,
@@ -957,9 +958,9 @@ IND_API ind_tensor ind_instance_norm(ind_tensor x, ind_tensor weight, ind_tensor
     X(TRAPEZOID, "trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")                                                 \
     X(CUMULATIVE_TRAPEZOID, "cumulative_trapezoid", "y x?", "dx:float=1 dim:int=-1", 1, "E")
 
-/* Inclusive scans along one dimension: sums, products and extremes (torch.cumsum ..). dtype NONE: PyTorch's default,
-   i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of equal values
-   the last so far, and after a NaN the last NaN. */
+/* Inclusive scans along one dimension: sums, products, maxima and minima (torch.cumsum ..). dtype NONE: PyTorch's
+   default, i64 for integers and bool. Results have x's size. indices may be NULL, else i64 positions along dim: of
+   equal values the last so far, and after a NaN the last NaN. */
 IND_API ind_tensor ind_cumsum(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cumprod(ind_tensor x, int dim, ind_dtype dtype);
 IND_API ind_tensor ind_cummax(ind_tensor x, int dim, ind_tensor *indices);
@@ -1004,11 +1005,11 @@ IND_API ind_tensor ind_msort(ind_tensor x); /* the values of ind_sort along dime
 IND_API ind_tensor ind_kthvalue(ind_tensor x, ind_expr k, int dim, bool keepdim, ind_tensor *indices);
 /* The lower of the two middle values; NaN if there is one. Not for bool. For all elements use ind_flatten(x, 0, -1).
    *indices (may be NULL): its position; among equal values as a stable sort orders them, among NaNs the first.
-   ind_nanmedian ignores NaN; if there is nothing else, it gives NaN. */
+   ind_nanmedian ignores NaN; a row of only NaN gives NaN. */
 IND_API ind_tensor ind_median(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 IND_API ind_tensor ind_nanmedian(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
-/* The most frequent value along dim, the smallest of several. Each NaN is a value of its own, and the smallest.
- *indices (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
+/* The most frequent value along dim; of several, the smallest. Each NaN is a separate value, and the smallest. *indices
+   (may be NULL): its last position (for NaN the first), as in PyTorch on the CPU. */
 IND_API ind_tensor ind_mode(ind_tensor x, int dim, bool keepdim, ind_tensor *indices);
 /* Quantile q, f32 and f64. q is a number (ind_scalar) or a tensor of x's type with no or one dimension, which becomes
    the first of the result. interpolation: "linear" (NULL), "lower", "higher", "nearest", "midpoint". NaN if there is
@@ -1052,7 +1053,8 @@ IND_API ind_tensor ind_index_select(ind_tensor x, int dim, ind_tensor index);
 
 /* x[indices]: one index tensor per leading dimension, or IND_NO_TENSOR for the whole dimension. The index tensors
    broadcast. Their dimensions replace the first indexed one, or come first if the indexed ones are not adjacent.
-   Negative indices count from the end. Masks (bool) have a data-dependent size: IND_NOT_SUPPORTED. */
+   Negative indices count from the end. A mask (bool) stands for the indices of its true elements (ind_nonzero), so the
+   result has a data-dependent size. */
 IND_API ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num);
 IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened; negative indices count from the end */
 
@@ -1070,9 +1072,9 @@ IND_API ind_tensor ind_take(ind_tensor x, ind_tensor index); /* from x flattened
     X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
 
 /* Scatters return x with some elements replaced or combined; x itself does not change (see ind_mutate). If an element
-   is indexed twice, replacing keeps the last value on the host device and any one on a GPU. On a GPU sums of floats add
-   in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE. ind_index_put: as
-   ind_index; a single mask needs values of one element. */
+   is indexed twice, replacing keeps the last value on the host device and any of them on a GPU. On a GPU, sums of
+   floats are added in any order, as in PyTorch. An index out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
+   ind_index_put: indices as of ind_index. */
 IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
 IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
 IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
@@ -1090,7 +1092,7 @@ IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, doubl
 
 #define IND_OPS_EMBEDDING(X)                                                                                           \
     X(EMBEDDING, "embedding", "weight indices",                                                                        \
-      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* they mean gradients only */  \
+      "padding_idx:int=none scale_grad_by_freq:bool=false sparse:bool=false", 1, "GQ") /* gradients only */            \
     X(EMBEDDING_DENSE_BACKWARD, "embedding_dense_backward", "grad_output indices",                                     \
       "num_weights:size padding_idx:int=none scale_grad_by_freq:bool=false", 1, "G")
 
@@ -1107,7 +1109,7 @@ IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tens
                                                 int64_t padding_idx, bool scale_grad_by_freq);
 
 /* ============================================================================== src/graph/ops/indexing/data_sizes.h */
-/* ---- results of a size that comes from data */
+/* ---- results with data-dependent sizes */
 
 #define IND_OPS_DATA_SIZES(X)                                                                                          \
     X(MASKED_SCATTER, "masked_scatter", "self mask source", "", 1, "G_")                                               \
@@ -1117,27 +1119,27 @@ IND_API ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tens
     X(REPEAT_INTERLEAVE, "repeat_interleave", "self repeats?",                                                         \
       "dim:int=none output_size:size=none max_output_size:size=none length:size=none", 1, "Z")
 
-/* x where mask is false, and where it is true the elements of source, in order. Too few of them are found at run time:
-   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have one type. */
+/* source's elements, in order, where mask is true; x elsewhere. If source has too few elements, the run returns
+   IND_INDEX_OUT_OF_RANGE. mask is bool; x and mask broadcast; x and source have the same type. */
 IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source);
 
-/* Results of a size that only the data decide: a symbol u0, u1, .. (ind_tensor_size) that later ops may use, at most
-   the number of elements looked through. Nothing waits for it: memory is taken for the most there can be, and kernels
-   read the size where an earlier one has written it (>>sizes of inductor_runtime.h reads it back).
-   In the text form two attributes bound the size for later ops that need it, min_length and max_length, which may be
-   sizes, also such that come from data: elements fewer or more are found at run time, IND_INDEX_OUT_OF_RANGE, and
-   nothing is written outside. Where both are one size, the result has that. A fact behind the op, as u1 == u0 or
-   u0 <= 4*N, sets them (torch._check). ind_nonzero: the indices of
-   the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere: the same. ind_masked_select:
-   the elements of x where mask holds, [u0]; both broadcast. */
+/* Results with data-dependent sizes. The size is a symbol u0, u1, .. (ind_tensor_size) that later ops may use. It is at
+   most the number of elements examined. Nothing waits for it: memory is allocated for the maximum, and kernels read the
+   size where an earlier kernel wrote it (>>sizes of inductor_runtime.h reads it back). In the text form, the attributes
+   min_length and max_length bound the size for later ops that need bounds. They are sizes, which may be data-dependent.
+   A count outside them is an error at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If both
+   are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them (torch._check).
+   ind_nonzero: the indices of the elements that are not 0 (or false), i64[u0, rank], in row-major order; ind_argwhere:
+   the same. ind_masked_select: the elements of x where mask is true, [u0]; both broadcast. */
 IND_API ind_tensor ind_nonzero(ind_tensor x);
 IND_API ind_tensor ind_argwhere(ind_tensor x);
 IND_API ind_tensor ind_masked_select(ind_tensor x, ind_tensor mask);
 
-/* Each element of x along dim (IND_ALL_DIMS: of x flattened) as often as repeats says, a tensor of i32 or i64 with one
-   element or as many as there are along dim. output_size, if valid, is the length of the result; else it comes from
-   data and is at most max_output_size. Repeats that are negative or that come to another or a larger length are found
-   at run time: IND_INDEX_OUT_OF_RANGE, and nothing is written outside. */
+/* Repeats each element of x along dim (IND_ALL_DIMS: of x flattened). repeats is a tensor of i32 or i64 with one
+   element, or with one per element along dim. output_size, if valid, is the length of the result. Otherwise the length
+   is data-dependent and at most max_output_size. Errors found at run time, with nothing written out of bounds:
+   IND_INDEX_OUT_OF_RANGE for negative repeats, and for a sum that differs from output_size or exceeds
+   max_output_size. */
 IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int dim, ind_expr output_size,
                                          ind_expr max_output_size);
 
@@ -1154,13 +1156,13 @@ IND_API ind_tensor ind_repeat_interleave(ind_tensor x, ind_tensor repeats, int d
       "length:size=none",                                                                                              \
       0, "Z")
 
-/* The values that occur in x, ascending, [u0]; every NaN counts as another. inverse (i64, like x): which of them each
-   element is; counts (i64[u0]): how often each occurs; NULL: not wanted. ind_unique_consecutive: of equal neighbours in
-   row-major order the first. */
+/* The distinct values of x, ascending, [u0]; NaNs are distinct from each other. inverse (i64, like x): the number of
+   each element's value. counts (i64[u0]): how often each value occurs. NULL: not requested. ind_unique_consecutive: the
+   first of each run of equal neighbours in row-major order. */
 IND_API ind_tensor ind_unique(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_consecutive(ind_tensor x, ind_tensor *inverse, ind_tensor *counts);
-/* The same of whole slices along dim (torch.unique with dim), in the order of their elements; inverse and counts are of
-   the slices. x without dimensions or with one: as above. The sizes of the slices must be known to be above 0. */
+/* The same for whole slices along dim (torch.unique with dim), ordered lexicographically. inverse and counts refer to
+   the slices. x with at most one dimension: as above. The sizes of the slices must be provably positive. */
 IND_API ind_tensor ind_unique_dim(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
 IND_API ind_tensor ind_unique_dim_consecutive(ind_tensor x, int dim, ind_tensor *inverse, ind_tensor *counts);
 
@@ -1204,34 +1206,35 @@ IND_API ind_tensor ind_view(ind_tensor x, const ind_expr *size, int rank);
 IND_API ind_tensor ind_view_text(ind_tensor x, const char *size); /* "[B, S, 12, 32]" */
 IND_API ind_tensor ind_permute(ind_tensor x, const int *dims, int num_dims);
 IND_API ind_tensor ind_transpose(ind_tensor x, int dim0, int dim1);
-IND_API ind_tensor ind_expand(ind_tensor x, const ind_expr *size, int rank); /* -1: keep */
+IND_API ind_tensor ind_expand(ind_tensor x, const ind_expr *size, int rank); /* -1: unchanged */
 IND_API ind_tensor ind_unsqueeze(ind_tensor x, int dim);
 IND_API ind_tensor ind_squeeze(ind_tensor x, int dim); /* IND_ALL_DIMS: every dimension of size 1 */
 /* Python's x[start:end:step] along one dimension; step > 0. A zeroed start, end or step means "not given". */
 IND_API ind_tensor ind_slice(ind_tensor x, int dim, ind_expr start, ind_expr end, ind_expr step);
 IND_API ind_tensor ind_select(ind_tensor x, int dim, ind_expr index);
 
-/* Views as torch.<name>; a reshape of a view that is no view itself costs index arithmetic, never a copy. */
+/* Views as torch.<name>. A reshape that cannot be a view costs index arithmetic, never a copy. */
 IND_API ind_tensor ind_reshape(ind_tensor x, const ind_expr *size, int rank); /* as ind_view */
 IND_API ind_tensor ind_view_as(ind_tensor x, ind_tensor other);
 IND_API ind_tensor ind_flatten(ind_tensor x, int start_dim, int end_dim);
 IND_API ind_tensor ind_unflatten(ind_tensor x, int dim, const ind_expr *sizes, int num_sizes);
 IND_API ind_tensor ind_broadcast_to(ind_tensor x, const ind_expr *size, int rank);
 IND_API ind_tensor ind_expand_as(ind_tensor x, ind_tensor other);
-IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results */
+IND_API ind_tensor ind_broadcast_tensors(const ind_tensor *tensors, int num); /* as many results as tensors */
 /* As many results as 0-d or 1-d tensors; xy: indexing="xy", which exchanges the first two dimensions. */
 IND_API ind_tensor ind_meshgrid(const ind_tensor *tensors, int num, bool xy);
 IND_API ind_tensor ind_movedim(ind_tensor x, int source, int destination);
 IND_API ind_tensor ind_narrow(ind_tensor x, int dim, ind_expr start, ind_expr length);
-/* Pieces of a size, the last of what is left; their number must be the same for all sizes. */
+/* Parts of this size; the last one has the remainder. The number of parts must be the same for all sizes. */
 IND_API ind_tensor ind_split(ind_tensor x, ind_expr split_size, int dim);
 IND_API ind_tensor ind_split_with_sizes(ind_tensor x, const ind_expr *sizes, int num_sizes, int dim);
-IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* pieces of ceil(size / chunks): maybe fewer */
+IND_API ind_tensor ind_chunk(ind_tensor x, int chunks, int dim); /* parts of ceil(size / chunks), maybe fewer */
 IND_API ind_tensor ind_unbind(ind_tensor x, int dim);
 IND_API ind_tensor ind_unfold(ind_tensor x, int dim, ind_expr size, ind_expr step); /* windows as a last dimension */
 IND_API ind_tensor ind_diagonal(ind_tensor x, int offset, int dim1, int dim2);
-/* The elements of x's storage at these strides. What is computed lies there contiguously, row by row; a view shows the
-   storage of what it is a view of, and storage_offset counts from the beginning of that (left out: where x begins). */
+/* The elements of x's storage at these strides. The storage of a computed tensor is contiguous and row-major. A view
+   has the storage of its base. storage_offset counts from the beginning of the storage; if absent, it is x's own
+   offset. */
 IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_expr *stride, int rank,
                                   ind_expr storage_offset);
 
@@ -1254,7 +1257,7 @@ IND_API ind_tensor ind_as_strided(ind_tensor x, const ind_expr *size, const ind_
 
 /* Views as torch.<name>. */
 IND_API ind_tensor ind_flip(ind_tensor x, const int *dims, int num_dims);
-IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: as if it were flat */
+IND_API ind_tensor ind_roll(ind_tensor x, ind_expr shift, int dim); /* IND_ALL_DIMS: rolls the flattened tensor */
 IND_API ind_tensor ind_repeat(ind_tensor x, const ind_expr *repeats, int num_repeats);
 IND_API ind_tensor ind_tile(ind_tensor x, const ind_expr *repeats, int num_repeats);
 IND_API ind_tensor ind_pixel_shuffle(ind_tensor x, int upscale_factor);
@@ -1386,15 +1389,15 @@ typedef struct ind_pool_desc {
     int divisor_override; /* of averages; 0: the number of elements */
 } ind_pool_desc;
 /* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
-   batch. indices (may be NULL): i64 positions in the input's plane, of equal values (also NaN) the first. Averages take
+   batch. indices (may be NULL): i64 positions in the input's plane; of equal values (also NaN) the first. Averages take
    floats; ind_avg_pool and its gradient also take i64, rounded toward 0. */
 IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
 IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
 IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
 
-/* Gradients of pools over the last two dimensions with respect to x: every window adds its own to zeros. indices: from
-   ind_max_pool. */
+/* Gradients, with respect to x, of pools over the last two dimensions: every window adds its share to zeros. indices:
+   from ind_max_pool. */
 IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
 IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
 IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
@@ -1469,10 +1472,10 @@ IND_API ind_tensor ind_convolution_backward(ind_tensor grad_output, ind_tensor x
     X(UPSAMPLE_BICUBIC2D_AA, "_upsample_bicubic2d_aa", "self",                                                         \
       "output_size:sizes=none align_corners:bool=false scale_factors:floats=none", 1, "E")
 
-/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. One of size and scale_factor is given, the other
-   NULL with 0; num: 1 for all dimensions, or one for each. Places are computed as PyTorch does, in f32 (linear in f64:
-   in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and "bicubic", and
-   antialias. */
+/* torch.nn.functional.interpolate of [batch, channels, 1 to 3 sizes]. Either size or scale_factor is given; the other
+   is NULL with 0. num: 1 for all dimensions, or one per dimension. Coordinates are computed as in PyTorch: in f32
+   (linear in f64: in f64). align_corners: for IND_INTERPOLATE_LINEAR. The text form also has the modes "area" and
+   "bicubic", and antialias. */
 typedef enum ind_interpolation {
     IND_INTERPOLATE_NEAREST,
     IND_INTERPOLATE_NEAREST_EXACT,
@@ -1542,7 +1545,7 @@ IND_API ind_tensor ind_matmul(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_mm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_bmm(ind_tensor a, ind_tensor b);
 IND_API ind_tensor ind_addmm(ind_tensor bias, ind_tensor a, ind_tensor b, double beta, double alpha);
-IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR to leave out */
+IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias); /* bias: IND_NO_TENSOR for none */
 
 /* ================================================================================== src/graph/ops/products/einsum.h */
 /* ---- einsum and tensordot */
@@ -1559,12 +1562,12 @@ IND_API ind_tensor ind_linear(ind_tensor x, ind_tensor weight, ind_tensor bias);
       "dropout_p:float=0 is_causal:bool=false scale:float=none enable_gqa:bool=false", 1, "C")
 
 /* softmax(query @ key^T * scale + mask) @ value for query [.., L, E], key [.., S, E], value [.., S, V]; the leading
-   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false where a key is left out,
-   or floats that are added. A row of which every key is left out gives 0. desc may be NULL. */
+   dimensions broadcast. attn_mask (IND_NO_TENSOR: none) broadcasts to [.., L, S]: bool, false excludes a key; or floats
+   that are added. A row whose keys are all excluded is 0. desc may be NULL. */
 typedef struct ind_attention_desc {
     bool is_causal;  /* query i sees the keys 0 to i; not together with a mask */
     double scale;    /* 0: 1 / sqrt(E) */
-    bool enable_gqa; /* dimension -3, the heads: key and value may have fewer, each for several of query in a row */
+    bool enable_gqa; /* heads (dimension -3): key and value may have fewer, each for several consecutive query heads */
 } ind_attention_desc;
 IND_API ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, ind_tensor value,
                                                     ind_tensor attn_mask, const ind_attention_desc *desc);
@@ -1653,10 +1656,10 @@ typedef struct ind_loop_desc {
 } ind_loop_desc;
 IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
 
-/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
-   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+/* Calls a device function of the user (ind_function_register in inductor_ir.h) for each element. Operands broadcast and
+   are cast to the declared types. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
    IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
-   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   promote to the argument's), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
    IND_NOT_SUPPORTED. */
 IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);
 
@@ -1667,17 +1670,17 @@ IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_te
     X(ASSOCIATIVE_SCAN, "associative_scan", "inputs*",                                                                 \
       "dim:int count:int=1 reverse:bool=false exclusive:bool=false segmented:bool=false combine:str", 0, "R")
 
-/* A scan with a combine function of one's own (torch.associative_scan). An element has 1 to 5 values, each of a type of
-   its own: tensors of one shape, made by any ops, ind_pointwise among them, which fuse with the scan. Result k
-   (ind_result), of the shape and type of x[k], holds at each place along dim the elements up to it, joined from first
-   to last. combine is called once, at once, to record it: it joins what comes first (left) and what comes behind it
-   (right) into out, num values each, of the types in which x[k] is computed (f32 for f16 and bf16). It must be
-   associative, and may use nothing but these values and constants: no loads, no indices. reverse: from the last place
-   to the first. exclusive: without the element itself; where nothing comes before stands identity[k], a number
-   (ind_scalar) or a tensor that broadcasts to x[k]. Segments begin anew: where `segments`, a bool tensor that
-   broadcasts to the shape, is true, or (not both) at the places along dim in `starts`, i64, in any order; they are
-   checked at run time. Segments are one value more an element, of which there are at most 4 then. In order: the
-   elements before a place are joined in the order they stand in; how they are parenthesised differs. */
+/* A scan with a combine function of the user (torch.associative_scan). An element has 1 to 5 values, each with its own
+   type. The values are tensors of the same shape. The ops that compute them, ind_pointwise among them, fuse with the
+   scan. Result k (ind_result) has the shape and type of x[k]. At each position along dim it is the combination of the
+   elements up to it, from first to last. combine is called once, immediately, to record it. It combines the earlier
+   element (left) with the later one (right) into out, num values each, in the compute types of x[k] (f32 for f16 and
+   bf16). It must be associative, and may use only these values and constants: no loads, no indices. reverse: from the
+   last position to the first. exclusive: without the element itself; the first result is identity[k], a number
+   (ind_scalar) or a tensor that broadcasts to x[k]. The scan restarts where a segment begins: where `segments`, a bool
+   tensor that broadcasts to the shape, is true; or (not both) at the positions along dim in `starts`, i64, in any
+   order, checked at run time. Segments take one value per element, which leaves 4. Elements are combined in order; only
+   the grouping differs. */
 typedef void (*ind_combine_fn)(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out, void *user);
 typedef struct ind_scan_desc {
     const char *name; /* for dumps; may be NULL */
@@ -1688,7 +1691,7 @@ typedef struct ind_scan_desc {
     const ind_tensor *identity;  /* exclusive: num entries */
     ind_tensor segments, starts; /* IND_NO_TENSOR: one segment */
     ind_combine_fn combine;
-    void *user; /* only needed until the call returns */
+    void *user; /* used only until the call returns */
 } ind_scan_desc;
 IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc);
 
@@ -1699,10 +1702,10 @@ IND_API ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *d
     X(EXTERN, "extern", "inputs*", "name:str workspace:size=0 mutates:ints=none types:exprs", 0, "Q") /* extern call   \
                                                                                                        */
 
-/* An extern call (ind_extern_register in inductor_ir.h): a step of its own, without generated code; its operands are
-   stored, contiguous. It returns the first result, ind_result the others: the declared ones, then for each operand in
-   `mutates` its contents after the call. Ops that read such an operand itself see its contents before the call; if any
-   comes later, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
+/* An extern call (ind_extern_register in inductor_ir.h): a separate step without generated code. Its operands are
+   stored and contiguous. It returns the first result, ind_result the others: the declared ones, then the contents after
+   the call of each operand in `mutates`. Ops that read such an operand itself see its contents before the call; if a
+   later op does, the call gets a copy. A call without used results is dropped; any other runs once per run. ind_compile
    looks up the callbacks: a missing one is IND_NOT_SUPPORTED there. Errors: IND_NOT_FOUND, IND_INVALID_ARGUMENT (no
    types and no shape rule), IND_TYPE_MISMATCH (the rule returns other types), IND_PARSE, IND_LIMIT, IND_OUT_OF_RANGE
    and IND_OVERFLOW (the workspace), any error of the rule. */
@@ -1762,8 +1765,8 @@ IND_API ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_exte
     IND_OPS_EXTERN(X)
 
 /* Composite ops: a call expands them into other ops, as PyTorch decomposes its composite ops. The graph, its text and
-   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them:
-   with a last dimension of two, which dimension arguments do not count. */
+   its schedule show the expansion. Columns as above. Complex tensors are real ones as torch.view_as_real returns them,
+   with a last dimension of two. Dimension arguments do not count that one. */
 #define IND_COMPOSITES(X)                                                                                              \
     IND_COMPOSITES_SOURCES(X)                                                                                          \
     IND_COMPOSITES_COPIES(X)                                                                                           \
@@ -2338,8 +2341,8 @@ static void ind__schema_parse(ind_context *c, ind__arena *arena, ind__schema *sc
 /* =================================================================================== src/graph/ops/implementation.c */
 /* ---- how an op is implemented: one row of its family, in src/graph/ops
 
-   An op of IND_OPS has a shape rule and a lowering; of a pointwise loop or a reduction the row also says the element
-   function, or just the loop op, with the one that stands in for it on bools. A composite has what it expands to. */
+   An op of IND_OPS has a shape rule and a lowering. The row of a pointwise loop or a reduction also names the element
+   function, or just the loop op and the loop op for bools. A composite has its expansion. */
 
 struct ind__infer;
 struct ind__expansion;
@@ -6962,7 +6965,7 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
     place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
     if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* an empty row: reported */
+    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -6971,7 +6974,7 @@ static ind_value graph__multinomial_key(ind_ops *o, const ind_expr *index, int r
     const ind__tensor_info *y = l->result, *x = graph__lower_operand_info(l, 0);
     ind_value p = graph__weight(o, index, rank, l), zero = ind_op_constant(o, 0, IND_F64);
     l->compute = IND_F64;
-    l->result = x; /* the random numbers belong to its elements */
+    l->result = x; /* number the random bits by its elements */
     ind_value v = graph__random_fraction(o, l, 1, index, rank, 0, 53, 1);
     l->result = y;
     return ind_op_where(o, ind_op_gt(o, p, zero), ind_op_div(o, p, ind_op_neg(o, ind_op_log(o, v))), zero);
@@ -7018,7 +7021,7 @@ static ind_status ind__rule_cast(ind__infer *in) {
     return IND_OK;
 }
 
-/* fill and copy: the value or src expands to self's shape and converts to its type. */
+/* fill and copy: the value or src expands to self's shape and is cast to its type. */
 static ind_status ind__rule_fill(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind__shape s = {0};
@@ -7261,7 +7264,7 @@ static void ind__expand_ldexp(ind__expansion *e) {
     e->y = ind__to(ind_mul(ind__to(e->x[0], compute), ind_exp2(ind__to(e->x[1], compute))), dtype);
 }
 
-/* As maximum and minimum, but the number wins over a NaN. */
+/* As maximum and minimum, but a number takes precedence over NaN. */
 static void ind__expand_fmax(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     ind_tensor both = e->node->op == IND_OP_FMAX ? ind_maximum(a, b) : ind_minimum(a, b);
@@ -7351,7 +7354,7 @@ static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, g
     return ind_op_abs(o, ind_op_mul(o, ind_op_div(o, a, ind_op_gcd(o, a, b)), b));
 }
 
-/* Is the remainder r of a division nonzero, with the sign opposite to the divisor's? */
+/* True if the remainder r of a division is nonzero and has the sign opposite to the divisor's. */
 static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
@@ -7422,8 +7425,8 @@ static ind_value graph__lower_addcmul(ind_ops *o, const ind_expr *index, int ran
     return ind_op_add(o, x, l->node->op == IND_OP_ADDCDIV ? ind_op_div(o, a, b) : ind_op_mul(o, a, b));
 }
 
-/* The neighbour of size > 0 in f16 or bf16, computed in f32. It adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are
-   one smallest number apart; the inward neighbour of infinity is the largest finite number. */
+/* The neighbour of size > 0 in f16 or bf16, computed in f32: adds 0.7 to 1.4 ulp and rounds. Subnormal numbers are one
+   smallest number apart. The inward neighbour of infinity is the largest finite number. */
 static ind_value graph__narrow_neighbour(ind_ops *o, const graph__lower_ctx *l, ind_value size, bool outward) {
     ind_dtype t = l->result->dtype;
     double unit = t == IND_F16 ? 0x1p-10 : 0x1p-7, normal = t == IND_F16 ? 0x1p-14 : 0x1p-126, sign = outward ? 1 : -1;
@@ -7737,7 +7740,7 @@ static ind_status ind__rule_where(ind__infer *in) {
     return ind__infer_pointwise(in, 1, ind__check_where);
 }
 
-/* The value must fit self's type: a number or a 0-d tensor, of no higher class than self. */
+/* The value must fit self's type: a number or a 0-d tensor whose type class is not higher than self's. */
 static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *v = ind__operand(in, k);
     if (v->rank != 0) return ind__need_rank(in, k, 0);
@@ -8010,7 +8013,7 @@ static void ind__expand_tanhshrink(ind__expansion *e) {
     e->y = ind_sub(e->x[0], ind_tanh(e->x[0]));
 }
 
-/* NaN stays NaN: it is not within [-lambd, lambd]. */
+/* NaN stays NaN, as it is not within [-lambd, lambd]. */
 static void ind__expand_shrink(ind__expansion *e) {
     ind_tensor x = e->x[0], up = ind_scalar(e->g, e->a[0].f), down = ind_scalar(e->g, -e->a[0].f);
     const bool soft = e->node->op == IND_OP_SOFTSHRINK;
@@ -8037,7 +8040,7 @@ static void ind__expand_glu(ind__expansion *e) {
     e->y = ind_mul(ind_slice(e->x[0], dim, none, half, none), ind_sigmoid(ind_slice(e->x[0], dim, half, none, none)));
 }
 
-/* One weight for all elements, or one per index of dimension 1. */
+/* One weight for all elements, or one for each index of dimension 1. */
 static void ind__expand_prelu(ind__expansion *e) {
     ind_tensor x = e->x[0], w = e->x[1];
     int rank = ind_tensor_rank(x), own = ind_tensor_rank(w);
@@ -8128,7 +8131,7 @@ static ind_value graph__lower_elu(ind_ops *o, const ind_expr *index, int rank, g
                         ind_op_mul(o, below, graph__lower_float(o, l, alpha * scale)));
 }
 
-/* log(1 + exp(beta x)) / beta, and x above the threshold; mish: x tanh(log(1 + exp(x))) */
+/* log(1 + exp(beta x)) / beta; x above the threshold; mish: x tanh(log(1 + exp(x))) */
 static ind_value graph__lower_softplus(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (l->node->op == IND_OP_MISH) return ind_op_mul(o, x, ind_op_tanh(o, ind_op_log1p(o, ind_op_exp(o, x))));
@@ -9148,7 +9151,7 @@ static void ind__expand_gaussian_nll_loss(ind__expansion *e) {
 
 static void ind__expand_hinge_embedding_loss(ind__expansion *e) {
     ind_tensor x = e->x[0], t = e->x[1], zero = ind__num(e, 0);
-    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has the type of x */
+    const bool whole = !ind_dtype_is_float(ind_tensor_dtype(x)); /* margin has x's type */
     ind_tensor margin = whole ? ind__num(e, trunc(e->a[0].f)) : ind_scalar(e->g, e->a[0].f);
     ind_tensor apart = ind_maximum(ind_sub(margin, x), zero);
     ind_tensor off = ind_where(ind_ne(t, ind__num(e, 1)), apart, zero);
@@ -9921,7 +9924,7 @@ static ind_status graph__lower_running(graph__lower_ctx *l, bool training, ind__
 }
 
 /* Batch norm has statistics per channel, instance norm per sample and channel. With given statistics the results for
-   those of the batch are empty, as in PyTorch. */
+   batch statistics are empty, as in PyTorch. */
 static ind_status graph__lower_batch_norm(graph__lower_ctx *l, ind__box **results) {
     uint32_t kept = l->node->op == IND_OP_INSTANCE_NORM ? 3u : 2u;
     l->norm.x = graph__lower_operand_box(l, 0);
@@ -10217,7 +10220,7 @@ static ind_value graph__lower_diff(ind_ops *o, const ind_expr *index, int rank, 
         for (int k = 0; k < left; k++) {
             if (l->compute == IND_BOOL)
                 v[k] = ind_op_ne(o, v[k + 1], v[k]);
-            else /* PyTorch rounds the differences between the steps */
+            else /* PyTorch rounds the differences after each step */
                 v[k] = ind_op_cast(o, ind_op_sub(o, v[k + 1], v[k]), l->result->dtype);
         }
     return v[0];
@@ -10412,7 +10415,7 @@ static ind_status ind__rule_quantile(ind__infer *in) {
                            "interpolation is \"%.40s\"; allowed: linear, lower, higher, nearest, midpoint",
                            in->attr[2].s ? in->attr[2].s : "");
     if (ind__dim_or_all(in, &in->attr[0], &mask) || ind__need_elements(in, mask)) return in->status;
-    for (int d = 0; d < x->rank; d++) /* every q reads one element */
+    for (int d = 0; d < x->rank; d++) /* every q reads an element of the row */
         if ((mask >> d & 1) && ind__need_positive(in, x->size[d], "a dimension of")) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, x->dtype, 0);
     reduced = in->result[0];
@@ -10469,7 +10472,7 @@ ind_tensor ind_nanquantile(ind_tensor x, ind_tensor q, int dim, bool keepdim, co
 
 /* ---- order statistics: lowerings */
 
-/* ---- ranks: what stands at a place of the sorted row */
+/* ---- ranks: the element at a position of the sorted row */
 
 /* Sorts operand 0, or all of it as one row, along the dimension of the attribute. */
 static ind_status graph__rank_operand(graph__ranked *u, const ind__attr *along) {
@@ -10519,8 +10522,7 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
     return ind_op_cast(o, ind_op_eq(o, v, v), IND_I64);
 }
 
-/* The position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN.
- */
+/* Position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN. */
 static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
@@ -10775,7 +10777,7 @@ static void ind__expand_histc(ind__expansion *e) {
     e->y = ind_cast(counts, dtype);
 }
 
-/* max(minlength, largest of x + 1) zeros: made by repeating an element. */
+/* max(minlength, largest of x + 1) zeros, created by repeating an element. */
 static ind_tensor ind__bincount_zeros(const ind__expansion *e, ind_tensor x, ind_dtype dtype) {
     ind_expr least = e->a[0].e, one = ind__e(e, 1), none = {0};
     if (e->a[1].kind == IND__ATTR_NONE) return ind_full(e->g, &least, 1, 0, dtype);
@@ -10890,14 +10892,15 @@ static ind_status ind__rule_take(ind__infer *in) {
     return IND_OK;
 }
 
-/* ---- advanced indexing: operands first .. are one index per leading dimension of operand 0, absent: all of it */
+/* ---- advanced indexing: from operand `first` on, one index tensor per leading dimension of operand 0; absent: the
+   whole dimension */
 
-/* How the dimensions of x[indices] come about. */
+/* Maps the dimensions of x[indices] to those of x and the index tensors. */
 typedef struct ind__indexing {
     uint32_t first;              /* operand that indexes dimension 0 */
     int rank;                    /* of the result */
-    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 are those of the index tensors */
-    int result_of[IND_MAX_RANK]; /* by dimension of x: of the result, -1 where an index tensor stands */
+    int at, num_broadcast;       /* dimensions at .. at + num_broadcast - 1 come from the index tensors */
+    int result_of[IND_MAX_RANK]; /* by dimension of x: dimension of the result, -1 if indexed */
 } ind__indexing;
 
 static void ind__indexing_layout(const uint32_t *operand, uint32_t num_operands, int rank, ind__indexing *x) {
@@ -10976,7 +10979,7 @@ ind_tensor ind_take(ind_tensor x, ind_tensor index) {
     return ind__call(IND_OP_TAKE, operands, 2, NULL, 0);
 }
 
-/* The tensors in `first`, then those of a list that may have gaps. */
+/* Adds an op with the tensors in `first`, then a list that may have gaps. */
 static ind_tensor ind__call_gaps(ind_graph_op op, const ind_tensor *first, uint32_t n, const ind_tensor *list, int num,
                                  const ind__attr *attrs, uint32_t num_attrs) {
     ind_tensor all[2 + IND_MAX_RANK];
@@ -10998,7 +11001,7 @@ ind_tensor ind_index(ind_tensor x, const ind_tensor *indices, int num) {
 
 /* ---- gathers: expansions */
 
-/* gather of operands that broadcast in all other dimensions; without a dim of both flattened. */
+/* gather of operands that broadcast in all other dimensions; without a dim, of both flattened. */
 static void ind__expand_take_along_dim(ind__expansion *e) {
     ind_tensor x = e->x[0], i = e->x[1];
     int rank = ind_tensor_rank(x), dim = 0;
@@ -11025,16 +11028,16 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
 
 /* ---- gathers: lowerings */
 
-/* The value of index tensor k as a checked index into dimension d of operand x; negative ones are errors, as in
- * PyTorch. */
+/* Returns index tensor k as a checked index into dimension d of operand x. Negative indices are errors, as in
+   PyTorch. */
 static ind_expr graph__lower_indirect(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index,
                                       int rank, uint32_t x, int d) {
     ind_value v = graph__lower_operand_as(o, l, k, index, rank, IND_I64);
     return ind_op_indirect(o, v, graph__lower_operand_info(l, x)->size[d], false);
 }
 
-/* The element of operand 0 at indices read from memory. A table that may be empty must not be read when it is:
-   every index is out of range then, and its check says so. */
+/* Loads the element of operand 0 at indices read from memory. A table that may be empty is not read if it is: every
+   index is then out of range, and its check reports that. */
 static ind_value graph__lower_gathered(ind_ops *o, graph__lower_ctx *l, const ind_expr *at, int rank, int dim) {
     ind__box *box = graph__lower_operand_box(l, 0);
     ind_expr some = ind_expr_lt(ind_int(l->context, 0), graph__lower_operand_info(l, 0)->size[dim]);
@@ -11048,7 +11051,7 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     bool select = l->node->op == IND_OP_INDEX_SELECT;
     ind_expr at[IND_MAX_RANK] = {{0}};
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    if (rank == 0) { /* the one index that there is must be 0 */
+    if (rank == 0) { /* the only valid index is 0 */
         ind_expr first = ind_int(l->context, 0);
         ind_value only = graph__lower_operand_as(o, l, 1, &first, graph__lower_operand_info(l, 1)->rank, IND_I64);
         ind_op_indirect(o, only, ind_int(l->context, 1), false);
@@ -11058,7 +11061,7 @@ static ind_value graph__lower_gather(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, graph__lower_gathered(o, l, at, rank, dim), l->compute);
 }
 
-/* Common shape of the index tensors from operand `first` on; they are known to broadcast. */
+/* Returns the common shape of the index tensors from operand `first` on, which are known to broadcast. */
 static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__shape *s) {
     for (uint32_t k = first; k < l->node->num_operands; k++) {
         if (!graph__lower_has_operand(l, k)) continue;
@@ -11074,13 +11077,13 @@ static void graph__index_shape(const graph__lower_ctx *l, uint32_t first, ind__s
     }
 }
 
-/* Where x[indices] reads or stores for one index of its result. */
+/* Element that x[indices] reads or stores for one index of its result. */
 typedef struct graph__lower_indices {
     uint32_t first;            /* operand that indexes dimension 0 */
-    bool scatter;              /* wants a mask */
+    bool scatter;              /* compute a mask */
     ind_expr at[IND_MAX_RANK]; /* in x */
-    ind_value mask;            /* are all in range? 0: proven */
-    ind_expr some;             /* no indexed dimension is empty */
+    ind_value mask;            /* true if all are in range; 0: proven */
+    ind_expr some;             /* true if no indexed dimension is empty */
 } graph__lower_indices;
 
 static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph__lower_ctx *l,
@@ -11106,7 +11109,8 @@ static void graph__lower_index_at(ind_ops *o, const ind_expr *index, const graph
     }
 }
 
-/* x[indices]: the element of operand 0 at result index `index`, with one index tensor per leading dimension or none. */
+/* x[indices]: loads the element of operand 0 for `index` of the result; one index tensor or none per leading
+   dimension. */
 static ind_value graph__lower_index(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
     graph__lower_indices at = {.first = 1};
@@ -11152,7 +11156,7 @@ static ind_status ind__like_self(ind__infer *in) {
     return IND_OK;
 }
 
-/* x[mask] = value, with one value: masked_fill. */
+/* x[mask] = value, with a single value: masked_fill. */
 static ind_status ind__check_mask_put(ind__infer *in) {
     const ind__tensor_info *self = ind__operand(in, 0), *mask = ind__operand(in, 2), *value = ind__operand(in, 1);
     bool one = in->num_operands == 3;
@@ -11167,7 +11171,7 @@ static ind_status ind__check_mask_put(ind__infer *in) {
     return ind__like_self(in);
 }
 
-/* May operand k be broadcast to this type? */
+/* Checks that operand k may be broadcast to this type. */
 static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__type *to) {
     const ind__tensor_info *x = ind__operand(in, k);
     bool fits = x->rank <= to->rank;
@@ -11235,7 +11239,7 @@ static ind_status ind__rule_scatter(ind__infer *in) {
     return ind__like_self(in);
 }
 
-/* The source of index_add and index_copy: like self, but as long as the index along dim. */
+/* Checks the source of index_add and index_copy: like self, but with the length of the index along dim. */
 static ind_status ind__check_index_source(ind__infer *in, int dim) {
     int rank = ind__operand(in, 0)->rank;
     bool line = ind__operand(in, 1)->rank == 1;
@@ -11331,7 +11335,7 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     for (int d = 0; d < rank; d++) at[d] = index[d];
     ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
     if (rank) at[dim] = place;
-    if (l->part[0]) /* what the elements that are named start from, or are counted by */
+    if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
         v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
@@ -11353,7 +11357,7 @@ static ind_status graph__lower_number_box(graph__lower_ctx *l, double f, int64_t
     return graph__lower_loop(l, l->result->dtype, size, rank, graph__number_element, out);
 }
 
-/* What a reduction of nothing is: sum 0, product 1, the ends of the type for extremes. */
+/* Returns the neutral element of a reduction: sum 0, product 1, the limits of the type for maximum and minimum. */
 static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, ind__box **out) {
     ind_dtype d = l->result->dtype;
     int bits = d == IND_BOOL ? 1 : 8 * ind_dtype_bytes(d), is_signed = d != IND_BOOL && d != IND_U8;
@@ -11366,7 +11370,7 @@ static ind_status graph__lower_neutral(graph__lower_ctx *l, ind_reduction mode, 
     }
 }
 
-/* The elements of base that are named by the index, replaced by part[0] or combined with it. */
+/* Replaces the indexed elements of base by part[0], or combines them with it. */
 static ind_status graph__lower_each_named(graph__lower_ctx *l, ind__box **base, ind_reduction mode) {
     const ind__tensor_info *index = graph__lower_operand_info(l, 1);
     ind__box *before = *base;
@@ -11379,13 +11383,13 @@ static ind_value graph__scatter_mean_element(ind_ops *o, const ind_expr *index, 
     ind_value one = ind_op_constant(o, 1, ind_op_dtype(o, count));
     count = graph__lower_cast(o, ind_op_maximum(o, count, one), l->compute);
     if (ind_dtype_is_float(l->compute)) return ind_op_div(o, sum, count);
-    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds this one down */
+    ind_value quotient = ind_op_div(o, sum, count); /* PyTorch rounds down here */
     ind_value rest = ind_op_sub(o, sum, ind_op_mul(o, quotient, count));
     ind_value down = ind_op_lt(o, rest, ind_op_constant_int(o, 0, l->compute));
     return ind_op_sub(o, quotient, graph__lower_cast(o, down, l->compute));
 }
 
-/* How many values each element is the mean of; counted in i64 whatever the type of the values. */
+/* Counts the values of which each element is the mean, in i64 whatever the type of the values. */
 static ind_status graph__lower_count_named(graph__lower_ctx *l, int64_t first, ind__box **count) {
     const ind__tensor_info *counted = l->result;
     ind__tensor_info as_count = *counted;
@@ -11570,10 +11574,10 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
 /* ---- embedding bags */
 
 typedef struct ind__bags {
-    ind_tensor rows, kept; /* [N, D] or [B, L, D], and which of them count: [N] or [B, L], or none: all */
-    ind_tensor bag;        /* of each row, [N]; none: those of dimension 0 */
-    ind_tensor checks;     /* zeros, [bags] of weight's type, whose indices are what is asked of offsets */
-    ind_expr num;          /* of bags */
+    ind_tensor rows, kept; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
+    ind_tensor bag;        /* of each row, [N]; none: dimension 0 numbers the bags */
+    ind_tensor checks;     /* zeros, [bags] of weight's type; computing them checks the offsets */
+    ind_expr num;          /* number of bags */
 } ind__bags;
 
 static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
@@ -11581,7 +11585,8 @@ static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, in
     return ind_full(e->g, size, ind__ok(b) ? 2 : 1, 0, dtype);
 }
 
-/* What sums and maxima of bags begin with; offsets are checked here, so that this takes no kernel more. */
+/* Initial values of sums and maxima of bags. They include the checks of the offsets, which thus take no extra
+   kernel. */
 static ind_tensor ind__bag_zeros(const ind__bags *b, ind_tensor rows) {
     ind_expr size[2] = {b->num, ind_tensor_size(rows, 1)};
     return ind_expand(ind_unsqueeze(b->checks, 1), size, 2);
@@ -11592,7 +11597,7 @@ static ind_tensor ind__bag_sum(const ind__bags *b, ind_tensor v) {
     return ind_index_add(ind__bag_zeros(b, v), 0, b->bag, v, 1);
 }
 
-/* How many rows each bag has that count, [B, 1]. */
+/* Number of counted rows per bag, [B, 1]. */
 static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, ind_dtype dtype) {
     ind_expr none = {0}, size[2];
     int rank = ind_tensor_rank(b->rows) - 1;
@@ -11616,16 +11621,16 @@ static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_
     return ind_where(ind_gt(count, ind__num(e, 0)), most, ind_scalar(e->g, 0));
 }
 
-/* Zeros, of which there are as many as indices, each of which must be in [0, n): that is found when it runs. They are
-   made from the indices, so that the op stays wherever the graph goes, as in a kernel that is printed as one. */
+/* Zeros, one per index. At run time, each index must be in [0, n). The zeros are computed from the indices, so that the
+   check is part of the graph, and of the graph of its kernel. */
 static ind_tensor ind__checked(const ind__expansion *e, ind_tensor index, ind_expr n, ind_dtype dtype) {
     ind_tensor all = ind_arange(e->g, ind__e(e, 0), n, ind__e(e, 1), IND_I64);
     return ind_cast(ind_minimum(ind_index_select(all, 0, index), ind_scalar_int(e->g, 0)), dtype);
 }
 
-/* The first bag begins with index 0, and none before the one it follows or behind the last index, at which the last bag
-   ends. One that begins too early is reported by how much, below 0; so is the last of offsets (whole; else none) that
-   is no end. */
+/* Checks the offsets. The first bag must begin at index 0. No bag may begin before its predecessor or after the last
+   index, where the last bag ends. A bag that begins too early is reported as the negative difference. So is a wrong
+   last element of `whole` (offsets with an end; else none). */
 static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind_tensor whole) {
     ind_expr one = ind__e(e, 1), n = ind_tensor_size(e->x[1], 0), none = {0};
     ind_expr before[2] = {one, ind__e(e, -1)}, num = ind_tensor_size(begin, 0);
@@ -11644,7 +11649,7 @@ static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind
     return ind_add(checks, ind__checked(e, end, one, dtype));
 }
 
-/* Bag b of offsets begins at offsets[b]: position i is in the last that does not begin behind it. */
+/* Bag b begins at offsets[b]. Position i is in the last bag that begins at or before it. */
 static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     char text[300];
     ind_tensor offsets = e->x[2];
@@ -11660,11 +11665,11 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_tensor place =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
     ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
-    b->bag = ind_maximum(bag, ind__num(e, 0)); /* below 0 only where the first offset is refused */
+    b->bag = ind_maximum(bag, ind__num(e, 0)); /* negative only if the first offset is refused */
     return true;
 }
 
-/* per_sample_weights: one for each index, of the type of weight. */
+/* Checks per_sample_weights: one per index, of weight's type. */
 static bool ind__bag_weights_fit(ind__expansion *e) {
     char text[300], second[300];
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
@@ -11694,7 +11699,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 2, 2) || !ind__need_float_of(e, 0)) return;
     if (offsets ? !ind__bags_of_offsets(e, &b) : !ind__need_rank_of(e, 1, 2, 2)) return;
     if (ind__given(e, 3) && !ind__bag_weights_fit(e)) return;
-    if (offsets && ind__is_int(b.num, 0)) { /* no bag, so that no index has one */
+    if (offsets && ind__is_int(b.num, 0)) { /* no bags: no index belongs to one */
         e->y = ind__zeros(e, b.num, ind_tensor_size(weight, 1), ind_tensor_dtype(weight));
         return;
     }
@@ -11726,7 +11731,7 @@ static ind_value graph__lower_embedding(ind_ops *o, const ind_expr *index, int r
 
 /* ---- gradient of embedding: rows of zeros, to which every row of grad_output is added ---- */
 
-/* The row of the weight that an index names; `mask` is false for padding. */
+/* Returns the row of the weight for an index. `mask` is false for padding. */
 static ind_expr graph__embedding_row(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                      ind_value *mask) {
     const ind__attr *padding = &l->node->attr[1];
@@ -11782,9 +11787,9 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
 #define IND__EXPANDED_EMBEDDING(X) X(EMBEDDING_BAG, ind__expand_embedding_bag)
 
 /* ============================================================================== src/graph/ops/indexing/data_sizes.c */
-/* ---- results of a size that comes from data: shape rules */
+/* ---- results with data-dependent sizes: shape rules */
 
-/* A symbol of the graph with this number, or the name that it is wanted to have, which no size has yet. */
+/* Creates the symbol of the graph's next data-dependent size, with this unused name. */
 static ind_expr ind__new_length(ind__infer *in, const char *name) {
     ind_symbol s = {.kind = IND_SYMBOL_UNBACKED, .slot = (int)in->g->num_unbacked, .name = name, .multiple_of = 1};
     int64_t hint = ind_hint(in->limit);
@@ -11794,8 +11799,8 @@ static ind_expr ind__new_length(ind__infer *in, const char *name) {
     return ind_symbol_expr(in->c, &s);
 }
 
-/* The size of a result that comes from data and never exceeds `limit`: the op's own, if it has one already, or that of
-   another op which counts the same tensor's elements. */
+/* Returns the data-dependent size of a result, which is at most `limit`: the size that the op already has, else that of
+   another op that counts the elements of the same tensor, else a new one. */
 static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *own = &in->attr[in->g->schema[in->op].num_attrs - 1];
     char name[24];
@@ -11809,7 +11814,7 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
             return ind__reject(in, IND_INVALID_ARGUMENT, "length is no size that comes from data");
         return *length = in->length = own->e, IND_OK;
     }
-    bool shares = source && !in->bounded; /* who has bounds of their own counts for themselves */
+    bool shares = source && !in->bounded; /* ops with explicit bounds have their own size */
     for (uint32_t u = 0; shares && u < in->g->num_unbacked; u++)
         if (in->g->unbacked[u].source == source) return *length = in->length = in->g->unbacked[u].symbol, IND_OK;
     if (in->g->num_unbacked == IND__MAX_UNBACKED)
@@ -11822,13 +11827,13 @@ static ind_status ind__data_length(ind__infer *in, ind_expr limit, uint32_t sour
     return ind__ok(*length) ? IND_OK : ind__reject(in, ind__failed(in->c), "%s", ind_error(in->c));
 }
 
-/* min_length of an op that has bounds; max_length stands behind it. */
+/* min_length of an op that has bounds; max_length is the next attribute. */
 static const ind__attr *ind__length_bounds(ind_graph_op op, const ind__attr *attr, uint32_t num_attrs) {
     return op == IND_OP_REPEAT_INTERLEAVE ? NULL : &attr[num_attrs - 3];
 }
 
-/* The size of a result that chooses among so many, as ind__data_length gives it; what the caller promises of it is
-   checked. Where that is one expression, the result has that for its size. */
+/* Returns the data-dependent size of a result that selects among at most `limit` elements (ind__data_length). Checks
+   the caller's bounds. If both bounds are the same expression, it is the size of the result. */
 static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t source, ind_expr *length) {
     const ind__attr *least = ind__length_bounds(in->op, in->attr, in->g->schema[in->op].num_attrs), *most = least + 1;
     const bool given = most->kind != IND__ATTR_NONE;
@@ -11871,7 +11876,7 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     return IND_OK;
 }
 
-/* The repeats: one number, a tensor of one, or a tensor with as many as there are along the dimension. */
+/* Checks repeats: a number, a tensor of one element, or a tensor with one element per index of the dimension. */
 static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) {
     const ind__tensor_info *repeats = ind__operand(in, k);
     if (repeats->weak) {
@@ -11888,7 +11893,7 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
                        ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
 }
 
-/* The length of a result that repeats decide: given, or from data and at most what is given. */
+/* Returns the length of a repeated dimension: given, or data-dependent and at most the given maximum. */
 static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
     const ind__attr *given = &in->attr[1], *most = &in->attr[2];
     const ind__attr *bound = given->kind != IND__ATTR_NONE ? given : most;
@@ -11909,7 +11914,7 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
     const ind__attr *along = &in->attr[0];
     ind_expr size[IND_MAX_RANK], whole = ind_expr_product(in->c, x->size, x->rank);
     int dim = 0, rank = x->rank;
-    if (!ind__has_operand(in, 1)) { /* positions in the repeats themselves */
+    if (!ind__has_operand(in, 1)) { /* returns positions in the repeats */
         if (ind__need_index(in, 0) || ind__need_rank(in, 0, 1) || ind__repeated_length(in, size)) return in->status;
         ind__set_result(in, 0, IND_I64, size, 1);
         return IND_OK;
@@ -11938,7 +11943,7 @@ static ind_status ind__rule_masked_scatter(ind__infer *in) {
     return IND_OK;
 }
 
-/* ---- results of a size that comes from data: builders */
+/* ---- results with data-dependent sizes: builders */
 
 IND__DEFINE_UNARY(nonzero, NONZERO)
 IND__DEFINE_UNARY(argwhere, ARGWHERE)
@@ -11963,9 +11968,9 @@ ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor source) 
     return ind__call(IND_OP_MASKED_SCATTER, operands, 3, NULL, 0);
 }
 
-/* ---- results of a size that comes from data: lowerings */
+/* ---- results with data-dependent sizes: lowerings */
 
-/* The mask as 0 or 1 at a position of the result. */
+/* Returns the mask at a position of the result as 0 or 1. */
 static ind_value graph__mask_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -11988,7 +11993,7 @@ static ind_value graph__masked_scatter_element(ind_ops *o, const ind_expr *index
     return ind_op_where(o, mask, taken, graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* The n-th true of the mask takes element n of the source: n is a running count. */
+/* The n-th true element of the mask takes element n of the source. A running count gives n. */
 static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **results) {
     ind_expr numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     const ind__tensor_info *source = graph__lower_operand_info(l, 2);
@@ -12002,7 +12007,7 @@ static ind_status graph__lower_masked_scatter(graph__lower_ctx *l, ind__box **re
                              results);
 }
 
-/* Is the point at this index of what is looked through chosen? As 0 or 1, in i64. */
+/* Returns 1 if the point at this index is selected, else 0, in i64. */
 static ind_value graph__chosen_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -12015,7 +12020,7 @@ static ind_value graph__last_count(ind_ops *o, const ind_expr *index, int rank, 
     return ind__box_load(o, (const ind__box *)user, index, 1);
 }
 
-/* How many are chosen: the last of the running counts, 0 if there is none. */
+/* Returns the number of selected points: the last running count, 0 if there is none. */
 static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr numel = l->chosen.counts->size[0], last = ind_expr_sub(numel, ind_int(c, 1));
@@ -12026,14 +12031,14 @@ static ind_value graph__count_element(ind_ops *o, const ind_expr *index, int ran
     return ind_op_where(o, has, ind_op_masked(o, has, graph__last_count, &last, 1, l->chosen.counts, 0), zero);
 }
 
-/* From here on the box, of one i64, holds the size from data that this op makes. */
+/* Stores the count, a box of one i64, as the op's data-dependent size. */
 static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     const ind__attr *length = &l->node->attr[l->node->num_attrs - 1];
     const ind_graph *g = l->w->graph;
     ind__lowered *p = l->w->program;
-    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* always 0 */
+    if (length->kind != IND__ATTR_SIZE) return IND_OK; /* the size is always 0 */
     for (uint32_t u = 0; u < p->num_unbacked; u++)
-        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* counted before */
+        if (ind_expr_same(p->unbacked[u].symbol, length->e)) return IND_OK; /* already counted */
     ind_status status = ind__box_realise(p, count);
     for (uint32_t u = 0; !status && u < g->num_unbacked; u++) {
         if (!ind_expr_same(g->unbacked[u].symbol, length->e)) continue;
@@ -12043,21 +12048,22 @@ static ind_status graph__lower_length(graph__lower_ctx *l, ind__box *count) {
     return status;
 }
 
-/* The op whose count the size from data of this one is: itself, or one that counts the same. */
+/* Returns the op that computes the data-dependent size of this one: itself, or one that counts the same. */
 static const ind__node *graph__counting_node(const graph__lower_ctx *l) {
     const ind_graph *g = l->w->graph;
     const ind__unbacked *u = ind__find_length(g, l->node->attr[l->node->num_attrs - 1].e);
     return u ? &g->node[u->node] : l->node;
 }
 
-/* Did the caller bound it? */
+/* True if the caller bounded the size. */
 static bool graph__is_bounded(const graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
     const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
     return a && (!ind__is_int(a[0].e, 0) || a[1].kind != IND__ATTR_NONE);
 }
 
-/* The same where the caller gave bounds: if they do not hold, that is reported, and the least is taken. */
+/* As graph__count_element, but checks the caller's bounds. A count outside them is reported and replaced by the lower
+   bound. */
 static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__node *n = graph__counting_node(l);
     const ind__attr *a = ind__length_bounds(n->op, n->attr, n->num_attrs);
@@ -12069,7 +12075,7 @@ static ind_value graph__bounded_count(ind_ops *o, const ind_expr *index, int ran
     return ind__ok(at) ? ind_op_index(o, ind_expr_max(at, least), IND_I64) : (ind_value){0};
 }
 
-/* Counts the points of these sizes for which `flag`, a bool, holds; how many there are is the op's size from data. */
+/* Counts the points of these sizes for which `flag`, a bool, is true. The count is the op's data-dependent size. */
 static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size, int rank,
                                       graph__lower_element_fn flag) {
     ind_expr numel = ind_expr_product(l->context, size, rank);
@@ -12085,14 +12091,14 @@ static ind_status graph__lower_choose(graph__lower_ctx *l, const ind_expr *size,
     return status ? status : graph__lower_length(l, count);
 }
 
-/* Is there room for the chosen point of this number (from 1)? Invalid: there always is. */
+/* Returns whether the selected point of this number (from 1) is within the bounds. Invalid: it always is. */
 static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind_value number) {
     ind_value none = {0};
     if (!graph__is_bounded(l)) return none;
     return ind_op_le(o, number, ind_op_index(o, l->node->attr[l->node->num_attrs - 1].e, IND_I64));
 }
 
-/* The number of a chosen point among all that are; *mask: is this one chosen? */
+/* Returns the position of a selected point among all selected ones. *mask: true if this point is selected. */
 static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
     ind_context *c = l->context;
     ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
@@ -12158,7 +12164,7 @@ static ind_status graph__lower_masked_select(graph__lower_ctx *l, ind__box **res
 
 /* ---- repeat_interleave ---- */
 
-/* The repeats of element index[0], in [0, most]: others are reported. */
+/* Returns the repeats of element index[0], in [0, most]. Others are reported. */
 static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const uint32_t k = graph__lower_has_operand(l, 1);
     const ind__box *repeats = graph__lower_operand_box(l, k);
@@ -12169,14 +12175,14 @@ static ind_value graph__repeats_element(ind_ops *o, const ind_expr *index, int r
     return ind_op_index(o, ind_op_indirect(o, v, end, false), IND_I64);
 }
 
-/* All repeats together, 0 if they are more than there may be: that is reported. */
+/* Returns the sum of the repeats. A sum above the maximum is reported and replaced by 0. */
 static ind_value graph__repeats_total(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr end = ind_expr_add(l->repeats.most, ind_int(l->context, 1));
     ind_value total = graph__count_element(o, index, rank, l);
     return ind_op_index(o, ind_op_indirect(o, total, end, false), IND_I64);
 }
 
-/* Element `source` of the result's dimension l->repeats.dim, for a result at index. */
+/* Loads the element for result index `index`, at position `source` along l->repeats.dim. */
 static ind_value graph__repeated_load(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                       ind_expr source) {
     const ind__box *x = graph__lower_operand_box(l, 0);
@@ -12200,7 +12206,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     if (!j.id) return j;
     ind_value found = graph__search_steps(o, &s, j);
     ind_expr some = ind_expr_lt(ind_int(c, 0), s.size);
-    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: neither less nor more is there */
+    if (l->node->attr[1].kind != IND__ATTR_NONE) { /* output_size: a different sum is an error */
         ind_value most = ind_op_index(o, l->repeats.most, IND_I64), none = ind_op_constant_int(o, -1, IND_I64);
         found = ind_op_where(o, ind_op_le(o, graph__count_element(o, NULL, 0, l), most), found, none);
     }
@@ -12214,7 +12220,7 @@ static ind_value graph__repeated_element(ind_ops *o, const ind_expr *index, int 
     return graph__lower_cast(o, v, l->compute);
 }
 
-/* Running sums of the repeats; the element that holds j is the first whose sum is above j. */
+/* Scans the repeats. Position j belongs to the first element whose running sum exceeds j. */
 static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0), *y = l->result;
     const ind__attr *a = l->node->attr;
@@ -12237,7 +12243,7 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
     return status ? status : graph__lower_loop(l, y->dtype, y->size, y->rank, graph__repeated_element, results);
 }
 
-/* ---- results of a size that comes from data: implementations */
+/* ---- results with data-dependent sizes: implementations */
 
 /* Op, shape rule, lowering, element function of a pointwise loop, loop op, loop op on bools. */
 #define IND__LOWERED_DATA_SIZES(X)                                                                                     \
@@ -12250,7 +12256,8 @@ static ind_status graph__lower_repeat_interleave(graph__lower_ctx *l, ind__box *
 /* ================================================================================== src/graph/ops/indexing/unique.c */
 /* ---- unique values: shape rules */
 
-/* Along a dimension: the slices that differ; for each slice which of them it is; how many of x each of them is. */
+/* unique along a dimension. Results: the distinct slices; the number of its distinct slice for each slice of x; the
+   count of each distinct slice. */
 static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__attr *inverse) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size[IND_MAX_RANK];
@@ -12265,7 +12272,8 @@ static ind_status ind__rule_unique_slices(ind__infer *in, int dim, const ind__at
     return IND_OK;
 }
 
-/* unique, unique_consecutive: the values; for each element of x which of them it is; how many of x each of them is. */
+/* unique, unique_consecutive. Results: the distinct values; the number of its value for each element of x; the count of
+   each value. */
 static ind_status ind__rule_unique(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *inverse = &in->attr[in->op == IND_OP_UNIQUE], *counts = inverse + 1, *along = inverse + 2;
@@ -12283,7 +12291,7 @@ static ind_status ind__rule_unique(ind__infer *in) {
 
 /* ---- unique values: builders */
 
-/* dim NULL: none. */
+/* dim NULL: not given. */
 static ind_tensor ind__call_unique(ind_graph_op op, ind_tensor x, const int *dim, ind_tensor *inverse,
                                    ind_tensor *counts) {
     ind__attr a[4] = {ind__attr_bool(true),
@@ -12324,7 +12332,7 @@ static ind_value graph__flat_element(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, x, at, x->rank);
 }
 
-/* Is it the first of its row, or another than the one before? NaN is always another. */
+/* True for the first element of a row, and for an element that differs from the previous one. NaN always differs. */
 static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr before[2] = {index[0], index[rank - 1]};
@@ -12341,13 +12349,13 @@ static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, u
     ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
 }
 
-/* Which of the unique values it is: the number of new ones up to it, less one. */
+/* Returns the number of the element's distinct value: the count of new values up to it, less one. */
 static ind_value graph__unique_number(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at = ind__linearise(l->context, index, graph__lower_operand_info(l, 0)->size, rank);
     return ind_op_sub(o, ind__box_load(o, l->chosen.counts, &at, 1), ind_op_constant_int(o, 1, IND_I64));
 }
 
-/* The same where the element was before it was sorted. */
+/* Stores that number at the element's position before sorting. */
 static void graph__inverse_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr numel = l->chosen.size[0], some = ind_expr_max(numel, ind_int(l->context, 1)), at[IND_MAX_RANK];
@@ -12384,10 +12392,11 @@ static ind_status graph__lower_unique_counts(graph__lower_ctx *l, ind_expr lengt
     return graph__lower_scatter_loop(l, base, l->chosen.size, 1, graph__unique_count_element, IND_REDUCE_SUM, result);
 }
 
-/* ---- unique along a dimension: slices are ordered by their first parts, of equal ones by the next, and so on. All
-   parts are ranked at once; then two by two their ranks are joined to one number and ranked, until one is left. */
+/* ---- unique along a dimension: slices are ordered lexicographically by their parts (elements in row-major order). All
+   parts are ranked at once. Then the ranks of pairs of parts are combined to one number and ranked, until one part is
+   left. */
 
-/* Where part `part` of slice `number` is: the parts lie in row-major order. */
+/* Returns the index of part `part` of slice `number`; parts are in row-major order. */
 static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK], rest[IND_MAX_RANK];
@@ -12398,7 +12407,7 @@ static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_e
     for (int d = 0; d < x->rank; d++) at[d] = d == l->slices.dim ? number : rest[d - (d > l->slices.dim)];
 }
 
-/* At index {part, number}. */
+/* Loads the part at index {part, number}. */
 static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
@@ -12406,7 +12415,8 @@ static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, 
     return ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
 }
 
-/* The ranks of two parts as one number, in the order of the pairs; the last of an odd number of parts stands alone. */
+/* Combines the ranks of two parts to one number that orders the pairs. With an odd number of parts, the last one has no
+   partner. */
 static ind_value graph__joined_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr at[2] = {ind_expr_mul(index[0], ind_int(c, 2)), index[1]};
@@ -12435,7 +12445,7 @@ static void graph__rank_element(ind_ops *o, const ind_expr *index, int rank, uin
     ind__emit_scatter(o, to, at, 2, number, (ind_value){0}, IND_REDUCE_NONE);
 }
 
-/* The ranks of the keys in each of so many rows. */
+/* Ranks the keys in each of `rows` rows. */
 static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_expr rows) {
     ind_expr size[2] = {rows, l->slices.num};
     ind__lowered *p = l->w->program;
@@ -12451,7 +12461,7 @@ static ind_status graph__rank_rows(graph__lower_ctx *l, ind_dtype dtype, ind_exp
     return status ? status : ind__box_realise(p, l->slices.ranks);
 }
 
-/* In part[0] the keys of the slices, ascending, and in part[1] whose they are. */
+/* Sorts the slices: part[0] has their keys, ascending, and part[1] their numbers. */
 static ind_status graph__sort_slices(graph__lower_ctx *l) {
     ind_dtype dtype = graph__lower_operand_info(l, 0)->dtype;
     ind_expr rows = l->slices.parts, two = ind_int(l->context, 2);
@@ -12471,7 +12481,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     return status;
 }
 
-/* At index {number, part}: is there no slice before, or has it another part there? */
+/* True at index {number, part} if there is no previous slice, or its part differs. */
 static ind_value graph__slice_differs(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr zero = ind_int(l->context, 0), at[IND_MAX_RANK];
     ind_value outer = o->mask, first = ind_op_index(o, ind_expr_eq(index[0], zero), IND_BOOL);
@@ -12488,7 +12498,7 @@ static ind_value graph__slice_is_new(ind_ops *o, const ind_expr *index, int rank
     return ind__box_load(o, l->part[0], index, rank);
 }
 
-/* In part[0] whether a slice is another than the one before. */
+/* part[0]: true if a slice differs from the previous one. */
 static ind_status graph__compare_slices(graph__lower_ctx *l) {
     l->axes.rank = 2;
     l->axes.num_kept = l->axes.num_reduced = 1;
@@ -12500,7 +12510,7 @@ static ind_status graph__compare_slices(graph__lower_ctx *l) {
     return status ? status : ind__box_realise(l->w->program, l->part[0]);
 }
 
-/* At index {place in order, part}. */
+/* Stores a part of a distinct slice, at index {position in sorted order, part}. */
 static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;
@@ -12590,7 +12600,8 @@ static ind_status graph__lower_unique(graph__lower_ctx *l, ind__box **results) {
 /* =================================================================================== src/graph/ops/movement/views.c */
 /* ---- views: shape rules */
 
-/* Takes out of both lists what they share, so that symbolic sizes cancel. A 0 stays: it makes all of a side 0. */
+/* Removes common factors from both lists, so that symbolic sizes cancel. A factor 0 stays, as it makes the product
+   0. */
 static void ind__cancel(ind_context *c, ind_expr *a, int na, ind_expr *b, int nb) {
     for (int i = 0; i < na; i++) {
         for (int j = 0; j < nb; j++) {
@@ -12709,7 +12720,7 @@ static ind_status ind__rule_unsqueeze(ind__infer *in) {
     return IND_OK;
 }
 
-/* Only dimensions that are 1 whatever the sizes go: a symbolic one stays. */
+/* Removes only dimensions that are 1 for all sizes, never a symbolic one. */
 
 /* No dims are all dims; an empty list is none, as in PyTorch. */
 static ind_status ind__rule_squeeze(ind__infer *in) {
@@ -12867,8 +12878,8 @@ static ind_status ind__rule_narrow(ind__infer *in) {
     return IND_OK;
 }
 
-/* Pieces of a dimension: how many, which is the same for all sizes or else an error, and their lengths; the last of
-   equal ones is what is left. */
+/* Splits a dimension into parts of this length; the last one has the remainder. The number of parts must be the same
+   for all sizes, else an error. */
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
@@ -12899,8 +12910,8 @@ static ind_status ind__rule_split(ind__infer *in) {
     return ind__split_evenly(in, dim, in->attr[0].e);
 }
 
-/* torch.chunk: pieces of ceil(size / chunks), which may be fewer than asked for. An empty dimension gives all of them.
- */
+/* torch.chunk: parts of ceil(size / chunks), maybe fewer than requested. An empty dimension gives the requested
+   number. */
 static ind_status ind__rule_chunk(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int dim;
@@ -12989,7 +13000,7 @@ static ind_status ind__rule_diagonal(ind__infer *in) {
     return ind__diagonal_type(in, &in->result[0]);
 }
 
-/* The operand is the owner of its storage, so its elements lie there in their order. */
+/* The operand owns its storage, so its elements are there in row-major order. */
 static ind_status ind__rule_as_strided(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *size = &in->attr[0], *stride = &in->attr[1];
@@ -13161,7 +13172,7 @@ static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
     return results[0] ? IND_OK : ind__failed(l->context);
 }
 
-/* Where dimension d of the result of a permute or transpose comes from. */
+/* Returns the operand's dimension that becomes dimension d of a permute or transpose. */
 static int graph__permuted_dim(const ind__node *n, int rank, int d) {
     int64_t v[2] = {0, 0};
     if (n->op == IND_OP_PERMUTE) {
@@ -13195,7 +13206,7 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* squeeze and unsqueeze: the dimensions of size 1 aside, those of operand and result correspond in order. */
+/* squeeze and unsqueeze: apart from those of size 1, the dimensions of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
     if (graph__lower_put_through(l, results, &status)) return status;
@@ -13232,7 +13243,7 @@ static ind_status graph__lower_select(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* Operand k broadcast to result r. */
+/* Broadcasts operand k to result r. */
 static ind_status graph__lower_broadcast_view(graph__lower_ctx *l, uint32_t k, uint32_t r, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, k), *y = &l->w->graph->tensor[l->node->result + r];
     ind_expr map[IND_MAX_RANK];
@@ -13290,7 +13301,7 @@ static ind_status graph__lower_narrow(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* split, split_with_sizes, chunk: the pieces follow each other along a dimension. */
+/* split, split_with_sizes, chunk: the parts are adjacent along a dimension. */
 static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
@@ -13322,7 +13333,7 @@ static ind_status graph__lower_unbind(graph__lower_ctx *l, ind__box **results) {
     return IND_OK;
 }
 
-/* Window i of a dimension begins at i * step; its elements are a dimension of their own, the last. */
+/* Window i of a dimension begins at i * step. Its elements form a new last dimension. */
 static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
     int rank = l->result->rank - 1, dim = graph__from_end(l->node->attr[0].i, rank);
     ind_expr map[IND_MAX_RANK];
@@ -13396,7 +13407,7 @@ static ind_status ind__rule_flip(ind__infer *in) {
     return IND_OK;
 }
 
-/* Without dims the tensor is rolled as if it were flat, by one shift. A dim may come twice: its shifts add up. */
+/* Without dims, the flattened tensor is rolled by one shift. A dim may occur several times; its shifts add up. */
 static ind_status ind__rule_roll(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *shifts = &in->attr[0], *dims = &in->attr[1];
@@ -13414,7 +13425,7 @@ static ind_status ind__rule_roll(ind__infer *in) {
     return IND_OK;
 }
 
-/* repeat and tile: the numbers belong to the last dimensions; what is missing in front is 1. */
+/* repeat and tile: the numbers apply to the last dimensions; missing leading ones are 1. */
 static ind_status ind__rule_repeat(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     const ind__attr *times = &in->attr[0];
@@ -13441,7 +13452,7 @@ static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
                        ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
 }
 
-/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: back. */
+/* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: the inverse. */
 static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int64_t r = in->attr[0].i;
@@ -13574,7 +13585,7 @@ static ind_status graph__lower_repeat(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_make_view(l, map, results);
 }
 
-/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r], and the other way round. */
+/* pixel_shuffle: out[c, h, w] = in[(c, h % r, w % r), h / r, w / r]; pixel_unshuffle: the inverse. */
 static ind_status graph__lower_pixel_shuffle(graph__lower_ctx *l, ind__box **results) {
     int rank = l->result->rank, c = rank - 3;
     ind_expr r = ind_int(l->context, l->node->attr[0].i), map[IND_MAX_RANK], *at = map + c;
@@ -13671,7 +13682,8 @@ ind_tensor ind_stack(const ind_tensor *tensors, int num, int dim) {
 
 /* ---- concatenation: expansions */
 
-/* At least `rank` dimensions: new ones in front, for dstack the third behind; columns: a vector is a column. */
+/* Returns x with at least `rank` dimensions. New dimensions come first; the third of dstack comes last. column_stack
+   turns a vector into a column. */
 static ind_tensor ind__at_least(ind_tensor x, ind_graph_op op) {
     int rank = ind_tensor_rank(x);
     if (rank == 0) x = ind_unsqueeze(x, 0);
@@ -13694,7 +13706,8 @@ static void ind__expand_stacks(ind__expansion *e) {
 
 /* ---- concatenation: lowerings */
 
-/* Where each operand ends along the dimension (a stacked one takes one place), and what is computed for it alone. */
+/* Returns the end of each operand along the dimension (a stacked operand has length one), and the ops that compute only
+   it. */
 static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     ind__arena *arena = &l->w->program->arena;
     ind__parts *parts = ind__arena_alloc(arena, sizeof *parts);
@@ -13715,7 +13728,7 @@ static const ind__parts *graph__parts_of(graph__lower_ctx *l, int dim) {
     return ind__ok(end) ? parts : NULL;
 }
 
-/* One loop; where its result is stored, ind__lowered_fix_layouts may make one of each part. */
+/* Lowers to one loop. If its result is stored, ind__lowered_fix_layouts may split it into one loop per part. */
 static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_pointwise(l, results);
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + l->result->rank : l->node->attr[0].i);
@@ -13724,7 +13737,7 @@ static ind_status graph__lower_parts(graph__lower_ctx *l, ind__box **results) {
     return results[0]->storage->parts ? IND_OK : ind__failed(l->context);
 }
 
-/* Input k of a cat, which begins at `start` of the result. */
+/* Loads from input k of a cat, which begins at `start` of the result. */
 static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint32_t k, const ind_expr *index, int rank,
                                     int dim, ind_expr start) {
     ind_expr at[IND_MAX_RANK];
@@ -13733,8 +13746,8 @@ static ind_value graph__cat_element(ind_ops *o, const graph__lower_ctx *l, uint3
     return graph__lower_operand(o, l, k, at, rank);
 }
 
-/* From the last input to the first: where(i is in input k, input k, what comes after it). Each input is read only
-   where it is the one, so the loads are masked; inputs without elements along the dimension take no part. */
+/* From the last input to the first: where(i is in input k, input k, the result so far). Each input is read under a
+   mask, only in its part. Inputs of size 0 along the dimension are skipped. */
 static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr end = l->result->size[dim];
@@ -13754,7 +13767,7 @@ static ind_value graph__lower_cat(ind_ops *o, const ind_expr *index, int rank, g
     return v.id ? v : graph__lower_number(o, (graph__typed_number){IND_I64, 0, 0}, l->compute);
 }
 
-/* From the last tensor to the first: where(i == k, tensor k, what comes after it). */
+/* From the last tensor to the first: where(i == k, tensor k, the result so far). */
 static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
     ind_expr at[IND_MAX_RANK];
@@ -13828,7 +13841,7 @@ ind_tensor ind_one_hot(ind_tensor x, ind_expr num_classes) {
 
 /* ---- triangles, diagonals, one-hot: expansions */
 
-/* x as a diagonal, `offset` to the right, of new dimensions that come last. */
+/* Returns x as a diagonal of two new last dimensions, `offset` to the right. */
 static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t offset) {
     const int64_t away = offset < 0 ? -offset : offset;
     ind_expr n = ind_tensor_size(x, -1), size = ind_expr_add(n, ind__e(e, away)), zero = ind__e(e, 0),
@@ -13836,7 +13849,7 @@ static ind_tensor ind__embedded(const ind__expansion *e, ind_tensor x, int64_t o
     ind_tensor row = ind_arange(e->g, zero, size, one, IND_I64);
     ind_tensor on = ind_eq(ind_unsqueeze(row, 0), ind__plus(e, ind_unsqueeze(row, 1), (double)offset));
     ind_expr pad[2] = {ind__e(e, offset < 0 ? away : 0), ind__e(e, offset < 0 ? 0 : away)};
-    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* its element r stands in row r */
+    ind_tensor rows = away ? ind_pad(x, pad, 2, IND_PAD_CONSTANT, 0) : x; /* element r is in row r */
     return ind_where(on, ind_unsqueeze(rows, -1), ind_full(e->g, NULL, 0, 0, ind_tensor_dtype(x)));
 }
 
@@ -13878,7 +13891,7 @@ static void ind__expand_vander(ind__expansion *e) {
 
 /* ---- triangles, diagonals, one-hot: lowerings */
 
-/* tril keeps what lies on or below the diagonal (column - row <= diagonal), triu the rest and the diagonal. */
+/* tril keeps the elements on or below the diagonal (column - row <= diagonal), triu those on or above it. */
 static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr across = ind_expr_sub(index[rank - 1], index[rank - 2]), diagonal = l->node->attr[0].e;
     bool lower = l->node->op == IND_OP_TRIL;
@@ -13886,7 +13899,7 @@ static ind_value graph__lower_triangle(ind_ops *o, const ind_expr *index, int ra
     return graph__lower_inside(o, l, 0, inside, index, graph__lower_zero(o, l));
 }
 
-/* A class that does not exist is an index out of range. */
+/* A class out of range is an index out of range. */
 static ind_value graph__lower_one_hot(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value v = graph__lower_operand_as(o, l, 0, index, rank - 1, IND_I64);
     ind_expr hot = ind_op_indirect(o, v, l->node->attr[0].e, false);
@@ -13914,7 +13927,7 @@ typedef enum ind__pad_mode { IND__PAD_CONSTANT, IND__PAD_REFLECT, IND__PAD_REPLI
 
 static const char *const ind__pad_modes[] = {"constant", "reflect", "replicate", "circular"};
 
-/* The mode, -1 if there is none of this name. */
+/* Returns the mode, -1 if the name is unknown. */
 static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
     if (op == IND_OP_CONSTANT_PAD_ND) return IND__PAD_CONSTANT;
     if (op != IND_OP_PAD) return strncmp(ind__op_name(op), "refl", 4) ? IND__PAD_REPLICATE : IND__PAD_REFLECT;
@@ -13924,13 +13937,13 @@ static int ind__pad_mode_of(ind_graph_op op, const ind__attr *attr) {
     return -1;
 }
 
-/* How much is put before (side 0) or after (side 1) dimension d; the list begins with the last dimension. */
+/* Returns the padding before (side 0) or after (side 1) dimension d. The list begins with the last dimension. */
 static ind_expr ind__pad_of(ind_context *c, const ind__attr *pad, int rank, int d, int side) {
     int at = 2 * (rank - 1 - d) + side;
     return at < pad->count ? pad->list[at] : ind_int(c, 0);
 }
 
-/* A reflection needs more elements than it mirrors, a wrap as many. */
+/* A reflection needs more elements than the padding, a circular pad at least as many. */
 static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr size = x->size[d], one = ind_int(in->c, 1);
@@ -13945,7 +13958,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
     return IND_OK;
 }
 
-/* The number of padded dimensions, which modes other than "constant" tie to the operand's. */
+/* Checks the number of padded dimensions. Modes other than "constant" require a rank of one or two more. */
 static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     const ind__tensor_info *x = ind__operand(in, 0);
     int count = in->attr[0].count, dims = count / 2;
@@ -13994,7 +14007,7 @@ ind_tensor ind_pad(ind_tensor x, const ind_expr *pad, int num_pad, ind_pad_mode 
 
 /* ---- pads: lowerings */
 
-/* Index i of a padded dimension as one of the operand of `size`, for the modes that repeat elements. */
+/* Maps index i of a padded dimension to the operand's dimension of this size, for modes that repeat elements. */
 static ind_expr graph__padded_index(int mode, ind_expr i, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0), last = ind_expr_sub(size, ind_int(size.context, 1));
     if (mode == IND__PAD_CIRCULAR) return graph__wrapped(i, size);
@@ -14046,7 +14059,7 @@ static ind_status graph__lower_pad(graph__lower_ctx *l, ind__box **results) {
 /* =========================================================================== src/graph/ops/movement/view_scatters.c */
 /* ---- views written back: shape rules */
 
-/* What is put into a view of operand 0 must have the view's sizes; it takes over the element type. */
+/* The replacement of a view of operand 0 must have the view's sizes. It is cast to operand 0's type. */
 static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) {
     const ind__tensor_info *x = ind__operand(in, 0), *src = ind__operand(in, 1);
     bool fits = src->rank == view->rank;
@@ -14101,14 +14114,14 @@ ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int di
 
 /* ---- views written back: lowerings */
 
-/* Is this op one scatter into operand 0 and nothing else? */
+/* True if this op is exactly one scatter into operand 0. */
 static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
     const graph__lower_fn fn = ind__implementation_of(n->op)->lower;
     if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
     return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
 }
 
-/* Which element of the source stands at an index of the result, and whether one does. */
+/* Returns the condition that an index of the result is in the view. at: the index into the source. */
 static ind_expr graph__select_source(const graph__lower_ctx *l, const ind_expr *index, int rank, ind_expr *at) {
     int dim = graph__from_end(l->node->attr[0].i, rank);
     for (int d = 0; d + 1 < rank; d++) at[d] = index[d + (d >= dim)];
@@ -14146,18 +14159,18 @@ static ind_value graph__lower_view_scatter(ind_ops *o, const ind_expr *index, in
     return graph__lower_inside(o, l, 1, inside, at, graph__lower_operand(o, l, 0, index, rank));
 }
 
-/* ---- parts put into a buffer: in place where that is given up, else one loop over all elements ----
+/* ---- parts written to a buffer: in place if the buffer dies, else by one loop over all elements ----
 
-   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). Where the inner
-   op changes just the part that the outer one puts back, only y is stored (TorchInductor: _generalized_scatter). */
+   A write through several views is a chain: slice_scatter(x, select_scatter(slice(x, ..), y, ..), ..). If the inner op
+   changes exactly the part that the outer one writes back, only y is stored (TorchInductor: _generalized_scatter). */
 
-/* Tensor `src`, whose element i.. belongs at `at`, in the memory that is written to. */
+/* Tensor `src`, whose element i.. is stored at `at` in the written memory. */
 typedef struct graph__part {
     uint32_t src;
     ind_expr at[IND_MAX_RANK];
 } graph__part;
 
-/* Where element `index` of operand 1 of the view scatter n stands in its result. */
+/* Maps element `index` of operand 1 of the view scatter n to its result. */
 static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     const ind__attr *a = n->attr;
@@ -14178,8 +14191,7 @@ static void graph__part_place(const graph__lower_walk *w, const ind__node *n, co
     }
 }
 
-/* The same for what a view shows: where its element `index` stands in the view. False: no view that only turns or
-   reshapes. */
+/* The same for a view op: maps element `index` of its operand to the view. False: not a permutation or reshape. */
 static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
     ind_context *c = w->graph->context;
@@ -14192,7 +14204,7 @@ static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, co
     return true;
 }
 
-/* Goes on from element i.. of the part's src, which stands at step[i..] in what the part was before. */
+/* Continues with tensor src: step[i..] is the position of its element i.. in the previous p->src. */
 static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
     const ind__tensor_info *x = &w->graph->tensor[p->src];
     ind_expr from[IND_MAX_RANK];
@@ -14206,7 +14218,7 @@ static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind
     for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
 }
 
-/* Does `base` show the very part of the memory of `self` that p stands for? */
+/* True if `base` is a view of exactly the part of self's memory that p describes. */
 static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
     const ind__box *x = w->box[base];
     const ind__tensor_info *src = &w->graph->tensor[p->src];
@@ -14224,7 +14236,8 @@ static bool graph__is_part_put(const ind__node *n) {
     return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
 }
 
-/* What has to be stored at all: goes into the src of p as long as that changes a part of the part. */
+/* Reduces the part to what must be stored: replaces p->src by the source of a nested write to the same part, as long as
+   there is one. */
 static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
     graph__part at = *p;
     for (;;) {
@@ -14245,7 +14258,8 @@ static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self,
     }
 }
 
-/* The one index of a dimension of size 1 is 0, as broadcast operands have it: equal places have equal indices. */
+/* Replaces the index of each dimension of size 1 by 0, as for broadcast operands, so that equal positions have equal
+   indices. */
 static void graph__only_indices(const ind__box *x, const ind_expr *index, ind_expr *only) {
     for (int d = 0; d < x->rank; d++)
         only[d] = graph__size_is_one(x->size[d]) ? ind_int(x->size[d].context, 0) : index[d];
@@ -14260,7 +14274,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
-/* The part is what a scatter makes of it: that scatters into the memory itself. */
+/* Lets the scatter that computes the part write into the memory directly. */
 static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__part *p, ind__box *self,
                                       ind__box **results) {
     const ind__node *n = graph__producer_of(l->w->graph, p->src);
@@ -14278,7 +14292,7 @@ static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, 
     return false;
 }
 
-/* Stores the part where it belongs in self. */
+/* Stores the part in self. */
 static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
     const graph__lower_walk *w = l->w;
     const ind__node *n = graph__producer_of(w->graph, p->src);
@@ -14307,8 +14321,8 @@ static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results)
     return graph__store_part(l, self, &p, results);
 }
 
-/* The whole of a buffer that part of is put back into, if the op n turns or reshapes what was put: the memory that the
-   chain of views before the put begins with. NULL: none. */
+/* If n permutes or reshapes the result of a write to a view of a buffer, and has the sizes of the whole buffer: returns
+   the whole buffer. NULL: not so. */
 static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
@@ -14326,7 +14340,7 @@ static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n)
     return whole;
 }
 
-/* A view of what was put into a view of a buffer may be the buffer again: x.T[i] = y is put into x. */
+/* A view of a write to a view of a buffer may be the whole buffer: x.T[i] = y writes to x. */
 static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
     ind__box *self = graph__put_home(l->w, l->node);
     graph__part p = {.src = l->node->result};
@@ -14349,7 +14363,7 @@ static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, in
 /* ==================================================================================== src/graph/ops/windows/pools.c */
 /* ---- pools: shape rules */
 
-/* Averages are of floats or, but for adaptive windows, of i64, rounded toward 0: as on PyTorch's CPU. */
+/* Averages take floats or, except for adaptive windows, i64, rounded toward 0 as on PyTorch's CPU. */
 static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     if (adaptive) return ind__need_float(in, 0);
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
@@ -14412,7 +14426,7 @@ static ind_status ind__rule_adaptive_pool(ind__infer *in) {
     return ind__pool_results(in, size);
 }
 
-/* Gradients of pools: operand 0 is like what the pool of operand 1 gives, the result like operand 1. */
+/* Gradients of pools: operand 0 is like the result of the pool of operand 1; the result is like operand 1. */
 static ind_status ind__rule_pool_backward(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 1), *grad = ind__operand(in, 0);
     const ind__attr *ceil = ind__attr_named(in->g, in->op, in->attr, "ceil_mode");
@@ -14523,7 +14537,7 @@ ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int 
 
 /* ---- pools: expansions */
 
-/* (sum over the window of x^p)^(1/p), negative sums counting as 0. */
+/* (sum over the window of x^p)^(1/p), where negative sums count as 0. */
 static void ind__expand_lp_pool(ind__expansion *e) {
     const int dims = e->node->op == IND_OP_LP_POOL1D ? 1 : 2;
     const double p = e->a[0].f;
@@ -14572,7 +14586,7 @@ static void ind__expand_local_response_norm(ind__expansion *e) {
 
 /* ---- pools: lowerings */
 
-/* ---- pools: a reduction over the window, whose elements outside of the operand are not read ---- */
+/* ---- pools: a reduction over the window; elements outside of the operand are not read ---- */
 
 /* The only element of a window. */
 static ind_value graph__only_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -14607,14 +14621,14 @@ static ind_status graph__lower_window(graph__lower_ctx *l, ind_reduction type, i
     return ind__box_reduction(l->w->program, &d, result);
 }
 
-/* Where adaptive window index[d] begins. */
+/* Begin of adaptive window index[d]. */
 static ind_expr graph__adaptive_start(const graph__lower_ctx *l, const ind_expr *index, int d) {
     ind_expr whole = ind_expr_mul(index[d], graph__lower_operand_info(l, 0)->size[d]);
     return ind_expr_floordiv(whole, l->result->size[d]);
 }
 
-/* Where the element of the operand lies that a window index means, and whether it does. An adaptive window runs from
-   floor(o * in / out) to ceil((o + 1) * in / out). */
+/* Maps a window index to the element of the operand; returns whether that exists. An adaptive window is [floor(o * in /
+   out), ceil((o + 1) * in / out)). */
 static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -14637,8 +14651,8 @@ static ind_expr graph__window_element(const graph__lower_ctx *l, const ind_expr 
     return inside;
 }
 
-/* Which of `count` windows has its element k at place i of the operand, if one has: the division is without remainder.
- */
+/* Returns whether one of `count` windows has its element k at position i of the operand (the division must be exact).
+ *at: the index of that window. */
 static ind_expr graph__window_over(const ind__window *w, int s, ind_expr i, ind_expr k, ind_expr count, ind_expr *at) {
     ind_expr from = ind_expr_sub(ind_expr_add(i, w->padding[s]), ind_expr_mul(k, w->dilation[s]));
     *at = ind_expr_floordiv(from, w->stride[s]);
@@ -14665,8 +14679,8 @@ static ind_value graph__avg_pool_element(ind_ops *o, const ind_expr *index, int 
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
 }
 
-/* From the position in the window to that in the operand's plane. A position outside of the operand can only be the
-   first, where every element is the lowest number: then the first element inside is meant. */
+/* Converts the position in the window to one in the operand's plane. A position outside of the operand can only be the
+   first, if every element is the lowest number. It is replaced by the first element inside. */
 static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -14692,7 +14706,7 @@ static ind_value graph__pool_index_element(ind_ops *o, const ind_expr *index, in
     return flat;
 }
 
-/* Values and, where they are asked for, positions: two reductions over the same windows, which share a kernel. */
+/* Values and, if requested, positions: two reductions over the same windows, which share a kernel. */
 static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_window(l, IND_REDUCE_MAX, l->result->dtype, graph__max_pool_element, &results[0]);
     if (status || l->node->num_results == 1) return status;
@@ -14701,8 +14715,8 @@ static ind_status graph__lower_max_windows(graph__lower_ctx *l, ind__box **resul
     return graph__lower_loop(l, IND_I64, l->result->size, l->result->rank, graph__pool_index_element, &results[1]);
 }
 
-/* Elements that an average is taken of: all of the window with the padding, but not what ceil_mode adds behind it; or
-   only what lies inside of the operand. */
+/* Number of elements averaged: the window with its padding, but not the part that ceil_mode adds after it; or only the
+   part inside of the operand. */
 static ind_expr graph__pooled_count(const graph__lower_ctx *l, const ind_expr *index) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -14746,8 +14760,8 @@ static ind_status graph__lower_pool(graph__lower_ctx *l, ind__box **results) {
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* Where the input is a multiple of the output, adaptive windows are plain ones; else the longest has at most
-   ceil(in / out) + 1 elements, of which each uses its own. */
+/* If the input size is a multiple of the output size, adaptive windows are plain ones. Else the loop covers the
+   maximum, ceil(in / out) + 1 elements, and each window uses its own part. */
 static void graph__set_adaptive_windows(graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr zero = ind_int(l->context, 0), one = ind_int(l->context, 1);
@@ -14769,9 +14783,9 @@ static ind_status graph__lower_adaptive_pool(graph__lower_ctx *l, ind__box **res
     return ind__is_max_pool(l->node->op) ? graph__lower_max_windows(l, results) : graph__lower_avg_windows(l, results);
 }
 
-/* ---- gradients of pools: zeros, to which every window adds. In f32 where the result is shorter. ---- */
+/* ---- gradients of pools: every window adds to zeros, in f32 if the result is narrower ---- */
 
-/* The pool itself, of which this is the gradient: operand 0 is what it pools, the result is like grad_output. */
+/* The pool of which this is the gradient: operand 0 is its operand, the result is like grad_output. */
 typedef struct graph__pool_forward {
     graph__lower_ctx l;
     ind__node node;
@@ -14820,7 +14834,7 @@ static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int r
     return ind__box_load(o, l->part[0], index, rank);
 }
 
-/* Zeros like the result, to which fn adds over the loops of `size`; then in the result's type. */
+/* Adds by fn, over the loops of `size`, to zeros like the result; then casts to the result's type. */
 static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
                                         ind__box **results) {
     const ind__tensor_info *y = l->result;
@@ -14893,7 +14907,7 @@ static bool ind__is_transposed(const ind_graph *g, ind_graph_op op, const ind__a
     return given ? given->i != 0 : strstr(ind__op_name(op), "transpose") != NULL;
 }
 
-/* NULL, or the name of the attribute that has the wrong count. The weight gives the kernel. */
+/* Returns NULL, or the name of the attribute with a wrong count. The weight gives the kernel sizes. */
 static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr,
                                 const ind__tensor_info *weight, ind__conv *c) {
     int rank = c->window.rank = weight->rank - 2;
@@ -14907,7 +14921,7 @@ static const char *ind__conv_of(const ind_graph *g, ind_graph_op op, const ind__
     return ok ? NULL : "output_padding";
 }
 
-/* Elements of spatial dimension s of the result. */
+/* Size of spatial dimension s of the result. */
 static ind_expr ind__conv_size(const ind__conv *c, int s, ind_expr size) {
     const ind__window *w = &c->window;
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
@@ -14935,7 +14949,7 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
     return IND_OK;
 }
 
-/* Channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
+/* Checks the channels: the weight is [out, in / groups, ..] or, transposed, [in, out / groups, ..]. */
 static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int channel, ind_expr *out) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, 1);
     ind_expr groups = ind_int(in->c, c->groups);
@@ -15002,7 +15016,7 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
                        ind__say_type(in, k), want);
 }
 
-/* grad_output input weight; all three gradients are results, and what is not used of them is not computed. */
+/* Operands: grad_output, input, weight. All three gradients are results; unused ones are not computed. */
 static ind_status ind__rule_convolution_backward(ind__infer *in) {
     uint32_t forward[3] = {in->operand[1], in->operand[2], 0};
     const uint32_t *operand = in->operand;
@@ -15012,7 +15026,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
                            ind__say_name(in, 2), ind__say_type(in, 2));
     }
-    in->operand = forward; /* the convolution's own rule says what its result is */
+    in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
     in->operand = operand;
     if (status) return status;
@@ -15120,17 +15134,17 @@ static void ind__expand_named_padding(ind__expansion *e) {
 
 /* ---- convolutions: lowerings */
 
-/* ---- convolutions: matrix products whose first operand is found by index arithmetic (an im2col that is not stored) */
+/* ---- convolutions: matrix products whose first operand is loaded by index arithmetic (implicit im2col) */
 
-/* The loops of a convolution: image?, group?, channel of the result, places; channel of the operand, window. */
+/* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
-    ind_expr channel; /* of the operand, of all groups */
+    ind_expr channel; /* of the operand, over all groups */
     const ind_expr *place, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
 static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 where there is a batch */
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 if there is a batch */
     graph__conv_index at = {.group = ind_int(l->context, 0)};
     if (l->conv.groups > 1) at.group = index[next++];
     at.out = index[next++];
@@ -15142,8 +15156,9 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     return at;
 }
 
-/* Place o of the result under element k of the window. Transposed, the operand's element i is spread to the places
-   i * stride - padding + k * dilation: o has one if the division is without remainder. */
+/* Returns whether position o of the result has an input element under element k of the window, and its index.
+   Transposed, input element i is spread to the positions i * stride - padding + k * dilation, so the division must be
+   exact. */
 static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
                                   ind_expr *at) {
     const ind__window *w = &l->conv.window;
@@ -15155,7 +15170,7 @@ static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, 
     return graph__window_over(w, s, o, k, size, at);
 }
 
-/* The operand lies in memory, so a load under a mask gives 0 where the window sticks out. */
+/* The operand is in memory, so a masked load gives 0 outside of it. */
 static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
@@ -15194,7 +15209,7 @@ static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank,
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
-/* A single product: no channel and no window to sum over. */
+/* A single product: nothing to sum over. */
 static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
@@ -15203,7 +15218,7 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
 }
 
-/* The sums over channels and windows, of l->product.size. */
+/* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
     ind_expr range[4] = {l->conv_channels};
     int n = 1 + l->conv.window.rank;
@@ -15228,7 +15243,7 @@ static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* Channel c of the result is channel c of a group's with as many before it; the bias has one element for each. */
+/* Adds the bias of the result's channel: its group's channels come after those of the earlier groups. */
 static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
     ind_expr channel = index[lead];
@@ -15237,7 +15252,7 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
 
-/* Sums of windows of operand a times those of operand b, to the size of y. */
+/* Sums windows of operand a times operand b, with the sizes of y. */
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, b);
@@ -15269,8 +15284,8 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
 
 /* ---- gradients of convolutions ---- */
 
-/* Element of the weight's gradient: group?, channel of the dense operand, channel of the windowed one, window; summed
-   over images and places of the dense one. Both channels are within the group. */
+/* Loads for an element of the weight's gradient. Index: group?, channel of the dense operand, channel of the windowed
+   one, window; summed over images and positions of the dense one. Both channels are within the group. */
 static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
@@ -15353,7 +15368,7 @@ static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transpo
     return *out ? IND_OK : ind__failed(l->context);
 }
 
-/* Gradients of input, weight and bias. That of the input is the convolution the other way round. */
+/* Gradients of input, weight and bias. The input's gradient is the transposed convolution. */
 static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 1);
     (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
@@ -15388,15 +15403,15 @@ static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__bo
 
 typedef enum ind__resample_mode { IND__NEAREST, IND__NEAREST_EXACT, IND__LINEAR } ind__resample_mode;
 
-/* How the last `rank` dimensions are resampled; scale 0: that of the sizes. */
+/* How the last `rank` dimensions are resampled. scale 0: the ratio of the sizes. */
 typedef struct ind__resample {
-    int rank, mode; /* mode -1: there is none of this name */
+    int rank, mode; /* mode -1: the name is unknown */
     bool align_corners;
     double scale[3];
     const ind__attr *size, *scales;
 } ind__resample;
 
-/* torch.nn.functional.interpolate calls linear by the number of dimensions. */
+/* Returns the mode of a name. torch.nn.functional.interpolate names linear by the number of dimensions. */
 static int ind__interpolation_mode(const char *mode, int rank) {
     static const char *const linear[] = {"linear", "bilinear", "trilinear"};
     if (mode && strcmp(mode, "nearest") == 0) return IND__NEAREST;
@@ -15404,7 +15419,7 @@ static int ind__interpolation_mode(const char *mode, int rank) {
     return mode && rank >= 1 && rank <= 3 && strcmp(mode, linear[rank - 1]) == 0 ? IND__LINEAR : -1;
 }
 
-/* False: scale factors are given that are not 1 or as many as dimensions, or are not positive. */
+/* False if scale factors are given whose number is neither 1 nor the number of dimensions, or that are not positive. */
 static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__attr *attr, int operand_rank,
                              ind__resample *r) {
     bool any = op == IND_OP_INTERPOLATE;
@@ -15426,8 +15441,7 @@ static bool ind__resample_of(const ind_graph *g, ind_graph_op op, const ind__att
     return true;
 }
 
-/* floor(size * scale); a symbolic size needs a scale with a denominator that is a power of two. Invalid if it has not.
- */
+/* floor(size * scale). For a symbolic size, scale's denominator must be a power of two; otherwise invalid. */
 static ind_expr ind__scaled_size(ind_expr size, double scale) {
     int64_t known, denominator = 1;
     ind_context *c = size.context;
@@ -15512,9 +15526,10 @@ ind_tensor ind_interpolate(ind_tensor x, const ind_expr *size, int num_size, con
 
 /* ---- resampling: expansions */
 
-/* ---- resampling: area is an adaptive average; cubic takes four elements along each dimension (Keys 1981, a = -3/4) */
+/* ---- resampling: area is an adaptive average; cubic uses four elements along each dimension (Keys 1981, a = -3/4) */
 
-/* The sizes that the last dimensions get; false: neither or both of size and scale factors are given, or too few. */
+/* Computes the sizes of the last dimensions. False unless exactly one of size and scale factors is given, with 1 or
+   `dims` elements. */
 static bool ind__resampled_sizes(ind__expansion *e, const ind__attr *size, const ind__attr *scales, int dims,
                                  ind_expr *out) {
     bool sized = size->kind != IND__ATTR_NONE && size->count > 0,
@@ -15559,12 +15574,12 @@ static ind_tensor ind__cubic(const ind__expansion *e, ind_tensor t, double a, do
     return ind__plus(e, ind_mul(y, t), d);
 }
 
-/* What a place in the result is multiplied by to give one in the operand. */
+/* Ratio of a coordinate in the operand to one in the result. */
 static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_expr out, bool corners, double scale,
                                       ind_dtype dtype) {
     ind_expr one = ind__e(e, 1);
     if (corners) {
-        ind_expr gaps = ind_expr_sub(out, one); /* a single place is the first: the step is 0 */
+        ind_expr gaps = ind_expr_sub(out, one); /* a single output is the first: the step is 0 */
         in = ind_expr_mul(ind_expr_sub(in, one), ind_expr_min(gaps, one));
         out = ind_expr_max(gaps, one);
     } else if (scale > 0) {
@@ -15573,7 +15588,7 @@ static ind_tensor ind__resampled_step(const ind__expansion *e, ind_expr in, ind_
     return ind_div(ind__size_number(e, in, dtype), ind__size_number(e, out, dtype));
 }
 
-/* x, which is computed in f32 or f64, resampled along a dimension. */
+/* Resamples x, which is f32 or f64, along a dimension. */
 static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int dim, ind_expr out, bool corners,
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -15583,7 +15598,7 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
     place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
     ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
-    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+    for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
         ind_tensor w = k == 0 || k == 3 ? ind__cubic(e, ind__plus(e, distance, 1), a, -5 * a, 8 * a, -4 * a)
                                         : ind__cubic(e, distance, a + 2, -(a + 3), 0, 1);
@@ -15613,7 +15628,7 @@ static void ind__expand_upsample_bicubic(ind__expansion *e) {
     if (dtype != ind_tensor_dtype(x)) e->y = ind_cast(x, dtype);
 }
 
-/* The weight of an element this far from the middle: of a triangle, or of Keys' cubic with a = -1/2. */
+/* The weight of an element at this distance from the centre: a triangle, or Keys' cubic with a = -1/2. */
 static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, bool cubic) {
     const double a = -0.5;
     ind_tensor one = ind__num(e, 1), zero = ind_scalar(e->g, 0);
@@ -15624,7 +15639,7 @@ static ind_tensor ind__aa_filter(const ind__expansion *e, ind_tensor distance, b
     return ind_where(ind_lt(distance, one), ind__cubic(e, distance, a + 2, -(a + 3), 0, 1), outer);
 }
 
-/* How many elements meet in one of the result, at most: 2 ceil(half * max(step, 1)) + 1. */
+/* Maximum number of elements that contribute to one of the result: 2 ceil(half * max(step, 1)) + 1. */
 static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out, int half, bool corners, double scale) {
     ind_expr one = ind__e(e, 1), two = ind__e(e, 2), gaps = ind_expr_max(ind_expr_sub(out, one), one), reach;
     if (corners) {
@@ -15637,8 +15652,8 @@ static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out,
     return ind_expr_add(ind_expr_mul(two, reach), one);
 }
 
-/* Of each element of the result, [out, taps]: which elements meet in it, their weights, which come to 1, and whether
-   there are so many. */
+/* For each element of the result, [out, taps]: the elements that contribute, their normalised weights, and whether the
+   tap exists. */
 typedef struct ind__aa_met {
     ind_tensor at, weight, inside;
 } ind__aa_met;
@@ -15680,7 +15695,7 @@ static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, 
     return ind__sum_last(ind_mul(y, met.weight), dim + 1, false);
 }
 
-/* Resampling of which every element of the operand has its share, also where the result is much smaller. */
+/* Resampling with antialiasing: every element of the operand contributes, even if the result is much smaller. */
 static void ind__expand_upsample_aa(ind__expansion *e) {
     const ind__attr *scales = &e->a[2];
     const bool scaled = scales->kind != IND__ATTR_NONE && scales->count > 0;
@@ -15708,7 +15723,7 @@ static void ind__expand_interpolate_aa(ind__expansion *e) {
     e->y = ind__call_in(e->g, cubic ? IND_OP_UPSAMPLE_BICUBIC2D_AA : IND_OP_UPSAMPLE_BILINEAR2D_AA, e->x, 1, a, 3);
 }
 
-/* interpolate in a mode that is written as other ops. */
+/* Returns the expansion of an interpolate mode that expands to other ops. */
 static ind__expander ind__interpolation_expander(const ind__node *node) {
     const char *mode = node->op == IND_OP_INTERPOLATE && node->attr[2].s ? node->attr[2].s : "";
     if (node->attr[4].i) return ind__expand_interpolate_aa;
@@ -15717,7 +15732,7 @@ static ind__expander ind__interpolation_expander(const ind__node *node) {
 
 /* ---- resampling: lowerings */
 
-/* What a place in the result is multiplied by to give one in the operand, as PyTorch has it in f32 (f64 for f64). */
+/* Ratio of a coordinate in the operand to one in the result, as PyTorch computes it in f32 (f64 for f64). */
 static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
                                       ind_dtype dtype) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
@@ -15725,12 +15740,12 @@ static ind_value graph__resample_step(ind_ops *o, const graph__lower_ctx *l, con
     if (!r->align_corners && r->scale[s] > 0) return ind_op_constant(o, 1 / r->scale[s], dtype);
     if (r->align_corners) {
         in = ind_expr_sub(in, one);
-        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single place is the first: it is multiplied by 0 */
+        out = ind_expr_max(ind_expr_sub(out, one), one); /* a single output is the first: multiplied by 0 */
     }
     return ind_op_div(o, ind_op_index(o, in, dtype), ind_op_index(o, out, dtype));
 }
 
-/* The step as a number, where the sizes are known; else 0. */
+/* The step as a number if the sizes are known, else 0. */
 static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample *r, int s) {
     int64_t in, out;
     bool known = ind_expr_is_int(graph__lower_operand_info(l, 0)->size[2 + s], &in) &&
@@ -15739,8 +15754,8 @@ static float graph__nearest_step(const graph__lower_ctx *l, const ind__resample 
     return known ? (float)in / (float)out : 0;
 }
 
-/* Whether floor((i + shift) * step) in f32, which is what PyTorch computes, is the floor of the exact quotient at every
-   place: for a power of two it is, else known sizes are tried one by one. */
+/* True if floor((i + shift) * step) in f32, as PyTorch computes it, is the exact quotient's floor at every position. It
+   is for a scale that is a power of two; known sizes are tested one by one. */
 static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resample *r, int s) {
     int64_t in, out;
     float step = graph__nearest_step(l, r, s), shift = r->mode == IND__NEAREST_EXACT ? 0.5f : 0.0f;
@@ -15768,7 +15783,7 @@ static ind_expr graph__nearest_place(const graph__lower_ctx *l, const ind__resam
     return ind_expr_floordiv(ind_expr_mul(i, in), ind_expr_mul(out, two));
 }
 
-/* As PyTorch rounds it: min(floor((i + shift) * step), in - 1) in f32. */
+/* As PyTorch rounds: min(floor((i + shift) * step), in - 1) in f32. */
 static ind_expr graph__nearest_computed(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s,
                                         ind_expr i) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
@@ -15792,7 +15807,7 @@ static ind_value graph__nearest_element(ind_ops *o, const ind_expr *index, int r
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
 }
 
-/* The two neighbours of a place in the operand, and the weight of the second. */
+/* The two neighbours of a coordinate in the operand, and their weights. */
 typedef struct graph__neighbours {
     ind_expr at[2];
     ind_value weight[2];
@@ -15839,7 +15854,7 @@ static ind_value graph__linear_resample_element(ind_ops *o, const ind_expr *inde
     return v[0];
 }
 
-/* The operand is read several times for each element, and by computed indices. */
+/* Stores the operand for linear modes, which read it several times per element, by computed indices. */
 static ind_status graph__lower_upsample(graph__lower_ctx *l, ind__box **results) {
     ind__resample r;
     (void)ind__resample_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 0)->rank, &r);
@@ -15921,7 +15936,7 @@ ind_tensor ind_grid_sampler_3d(ind_tensor x, ind_tensor grid, int interpolation_
 
 /* ---- sampling at the points of a grid: expansions */
 
-/* Places in [-1, 1] along a dimension of n elements: of the corners, or of the elements' middles. */
+/* Coordinates in [-1, 1] of n elements: from corner to corner, or of the elements' centres. */
 static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corners, ind_dtype dtype) {
     ind_tensor i = ind_arange(e->g, ind__e(e, 0), ind__e(e, n), ind__e(e, 1), dtype);
     if (corners && n == 1) return ind__times(e, i, 0);
@@ -15930,7 +15945,8 @@ static ind_tensor ind__grid_line(const ind__expansion *e, int64_t n, bool corner
     return ind_div(twice, ind__num(e, steps));
 }
 
-/* theta [N, 2, 3] of size [N, C, H, W], or [N, 3, 4] of [N, C, D, H, W]: x comes first, the last dimension. */
+/* theta [N, 2, 3] for size [N, C, H, W], or [N, 3, 4] for [N, C, D, H, W]. Coordinate x is the first, for the last
+   dimension. */
 static void ind__expand_affine_grid(ind__expansion *e) {
     const int dims = e->a[0].count - 2;
     const ind_dtype dtype = ind_tensor_dtype(e->x[0]);
@@ -15944,7 +15960,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         return;
     }
     ind_tensor sum = {e->g, 0};
-    for (int d = 0; d < dims; d++) { /* coordinate d lies along dimension -1 - d of the grid, [.., H, W, coordinates] */
+    for (int d = 0; d < dims; d++) { /* coordinate d is along dimension -1 - d of the grid, [.., H, W, coordinates] */
         int64_t n = 0;
         if (!ind_expr_is_int(e->a[0].list[e->a[0].count - 1 - d], &n) || n < 1) {
             ind__refuse(e, IND_NOT_SUPPORTED, "sizes that are no numbers above 0");
@@ -15970,7 +15986,7 @@ static void ind__expand_grid_sampler(ind__expansion *e) {
 
 /* ---- sampling at the points of a grid: lowerings */
 
-/* Coordinate x folded back into [low / 2, high / 2] as often as it takes (ATen's reflect_coordinates). */
+/* Coordinate x reflected into [low / 2, high / 2], repeatedly if needed (ATen's reflect_coordinates). */
 static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr low, ind_expr high) {
     ind_value half = ind_op_constant(o, 0.5, l->compute), zero = ind_op_constant(o, 0, l->compute);
     ind_value from = ind_op_mul(o, ind_op_index(o, low, l->compute), half);
@@ -15982,7 +15998,7 @@ static ind_value graph__reflected(ind_ops *o, const graph__lower_ctx *l, ind_val
     return ind_op_where(o, ind_op_index(o, ind_expr_eq(low, high), IND_BOOL), zero, ind_op_where(o, odd, back, there));
 }
 
-/* From [-1, 1] to elements of a dimension. */
+/* Maps [-1, 1] to element coordinates of a dimension. */
 static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     ind_expr last = ind_expr_sub(size, ind_int(l->context, 1));
     ind_value unit = ind_op_constant(o, 1, l->compute), half = ind_op_constant(o, 0.5, l->compute);
@@ -15991,7 +16007,7 @@ static ind_value graph__grid_scaled(ind_ops *o, const graph__lower_ctx *l, ind_v
     return ind_op_mul(o, ind_op_sub(o, ind_op_mul(o, x, ind_op_index(o, size, l->compute)), unit), half);
 }
 
-/* A place as the padding has it; what is no number, or far outside, is before the first element. */
+/* Applies the padding mode to a coordinate. NaN or a coordinate far outside becomes one before the first element. */
 static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_value x, ind_expr size) {
     bool align = l->node->attr[2].i != 0;
     int64_t padding = l->node->attr[1].i;
@@ -16010,7 +16026,7 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
     return ind_op_where(o, inside, x, ind_op_constant(o, -100, l->compute));
 }
 
-/* The image's element at a place in each dimension, 0 outside of it. */
+/* Loads the image's element at a position per dimension; 0 outside of the image. */
 static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
     const ind__box *x = graph__lower_operand_box(l, 0);
     const int dims = x->rank - 2;
@@ -16029,7 +16045,7 @@ static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_
     return ind_op_where(o, inside, v, ind_op_constant(o, 0, l->compute));
 }
 
-/* In each dimension the places that count and their weights. */
+/* Per dimension: the positions that contribute, and their weights. */
 typedef struct graph__grid_taps {
     ind_value place[3][4], weight[3][4];
     int num;
@@ -16050,13 +16066,13 @@ static ind_value graph__cubic(ind_ops *o, ind_value t, double a, double b, doubl
     return ind_op_add(o, ind_op_mul(o, y, t), ind_op_constant(o, d, dtype));
 }
 
-/* Keys 1981, a = -3/4; each place for itself is padded. */
+/* Keys 1981, a = -3/4. The padding mode applies to each position. */
 static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x,
                               ind_expr size) {
     const double a = -0.75;
     ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), after = ind_op_sub(o, x, first);
     ind_value back = ind_op_sub(o, unit, after);
-    for (int k = 0; k < 4; k++) { /* elements at -1, 0, 1 and 2 from the first */
+    for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
         t->place[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
@@ -16087,7 +16103,7 @@ static ind_value graph__grid_sampled(ind_ops *o, const ind_expr *index, int rank
     const int dims = rank - 2;
     graph__grid_taps taps = {.num = mode == 2 ? 4 : 2};
     ind_value nearest[3];
-    for (int s = 0; s < dims; s++) { /* the grid has x first, which is the last dimension */
+    for (int s = 0; s < dims; s++) { /* x comes first in the grid and is the last dimension */
         ind_expr at[5] = {index[0]}, size = graph__lower_operand_info(l, 0)->size[2 + s];
         for (int d = 0; d < dims; d++) at[1 + d] = index[2 + d];
         at[1 + dims] = ind_int(l->context, dims - 1 - s);
@@ -16121,7 +16137,7 @@ static ind_status graph__lower_grid_sampler(graph__lower_ctx *l, ind__box **resu
 /* ================================================================================== src/graph/ops/windows/columns.c */
 /* ---- im2col and col2im: shape rules */
 
-/* The windows of im2col and col2im, over an image of these two sizes; *count: how many there are. */
+/* Checks the windows of im2col and col2im over an image of these two sizes. *count: their number. */
 static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind__window *w, ind_expr count[2]) {
     w->rank = 2;
     if (ind__check_window(in, NULL, w)) return in->status;
@@ -16176,7 +16192,7 @@ static ind_status ind__rule_col2im(ind__infer *in) {
 
 /* ---- im2col and col2im: builders */
 
-/* The lists of windows in two dimensions, none of them left out: strides and dilations of 0 are 1. */
+/* Fills in the lists of two-dimensional windows: strides and dilations of 0 become 1. */
 static bool ind__full_pool_lists(ind_tensor x, ind_graph_op op, const ind_pool_desc *pool, ind__int_lists *l) {
     ind_pool_desc full;
     if (!x.graph || x.graph->status) return false;
@@ -16208,7 +16224,7 @@ ind_tensor ind_col2im(ind_tensor x, ind_expr height, ind_expr width, const ind_p
 
 /* ---- im2col and col2im: lowerings */
 
-/* Row (c, i, j) and column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
+/* Row (c, i, j), column (y, x) of the matrix: element (c, y * stride - padding + i * dilation, ..) of the image. */
 static ind_value graph__im2col_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     const ind__window *w = &l->window;
@@ -16234,7 +16250,7 @@ static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
     return graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__im2col_element, results);
 }
 
-/* Element (.., y, x) of the image under element (i, j) of a window, if the window's place comes out whole. */
+/* Element (.., y, x) of the image at offset (i, j) of a window, if its window index is an integer in range. */
 static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__window *w = &l->window;
     int image = l->result->rank, lead = image - 3;
@@ -16269,8 +16285,7 @@ static ind_status graph__lower_col2im(graph__lower_ctx *l, ind__box **results) {
 /* ================================================================================== src/graph/ops/products/matmul.c */
 /* ---- matrix products: shape rules */
 
-/* Both operands of a product, and the shared dimension: the last of a, the last but one of b (its last where it has
- * one). */
+/* Checks both operands of a product, and the shared dimension: a's last, b's second to last (a vector's only one). */
 static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
@@ -16376,7 +16391,7 @@ static void ind__expand_dot(ind__expansion *e) {
     e->y = ind_matmul(e->x[0], e->x[1]);
 }
 
-/* Over the last dimensions of both; with a 0-d operand a product. */
+/* Over the last dimensions of both; with a 0-d operand, their product. */
 static void ind__expand_inner(ind__expansion *e) {
     ind_tensor a = e->x[0], b = e->x[1];
     const int m = ind_tensor_rank(a), n = ind_tensor_rank(b);
@@ -16412,7 +16427,7 @@ static void ind__expand_mv(ind__expansion *e) {
     if (ind__need_rank_of(e, 0, 2, 2) && ind__need_rank_of(e, 1, 1, 1)) e->y = ind_matmul(e->x[0], e->x[1]);
 }
 
-/* beta * self + alpha * product; with beta 0 what is in self does not count, be it NaN. */
+/* beta * self + alpha * product. If beta is 0, self is ignored, even NaN. */
 static ind_tensor ind__added(const ind__expansion *e, ind_tensor product) {
     const ind__attr *beta = &e->a[0], *alpha = &e->a[1];
     bool none = beta->is_int ? beta->i == 0 : beta->f == 0, one = beta->is_int ? beta->i == 1 : beta->f == 1;
@@ -16496,8 +16511,7 @@ static void ind__expand_bilinear(ind__expansion *e) {
 
 /* ---- matrix products: lowerings */
 
-/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product.
- */
+/* Batch indices of operand x (whose last `inner` dimensions are the matrix), broadcast from those of the product. */
 static void graph__batch_index(const graph__lower_ctx *l, const ind__box *x, int inner, const ind_expr *index,
                                ind_expr *at) {
     int own = x->rank - inner;
@@ -16527,7 +16541,7 @@ static ind_value graph__product_b(ind_ops *o, const ind_expr *index, int rank, v
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
-/* a[.., m, k] against one matrix b: all of a's leading dimensions are rows of one product. */
+/* a[.., m, k] times one matrix b: all leading dimensions of a are rows of one product. */
 static ind_status graph__flatten_rows(graph__lower_ctx *l) {
     ind__box *a = l->product.a;
     ind_expr size[2] = {ind_expr_product(l->context, a->size, a->rank - 1), a->size[a->rank - 1]};
@@ -16552,7 +16566,7 @@ static void graph__product_sizes(graph__lower_ctx *l) {
     l->product.rank = rank;
 }
 
-/* *out: what l->product says, in dtype. Over an inner dimension of size 0 it is 0. */
+/* *out: the product that l->product describes, in dtype. If the inner dimension has size 0, it is 0. */
 static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind__box **out) {
     const ind_expr *k = &l->product.a->size[l->product.a->rank - 1];
     graph__typed_number zero = {dtype, 0, 0};
@@ -16573,7 +16587,7 @@ static ind_status graph__lower_product(graph__lower_ctx *l, ind_dtype dtype, ind
     return ind__box_reduction(l->w->program, &d, out);
 }
 
-/* *out: the product of operands x and y, of l->product.size. */
+/* *out: the product of operands x and y, with sizes l->product.size. */
 static ind_status graph__lower_dot(graph__lower_ctx *l, uint32_t x, uint32_t y, bool transposed, ind__box **out) {
     l->product.a = graph__stored_operand(l, x);
     l->product.b = graph__stored_operand(l, y);
@@ -16603,8 +16617,8 @@ static ind_value graph__linear_element(ind_ops *o, const ind_expr *index, int ra
     return ind_op_add(o, product, graph__lower_operand(o, l, 2, index, rank));
 }
 
-/* input @ weight^T + bias; the bias is added to the product as the kernel has it, before it is rounded to memory.
- */
+/* input @ weight^T + bias. The bias is added to the accumulator in the kernel, before the product is rounded for
+   memory. */
 static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     ind_status status = graph__lower_dot(l, 0, 1, true, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
@@ -16615,7 +16629,7 @@ static ind_status graph__lower_linear(graph__lower_ctx *l, ind__box **results) {
     return status ? status : graph__lower_unflatten(l, results);
 }
 
-/* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not read, so its NaN do not spread. */
+/* beta * self + alpha * (mat1 @ mat2). If beta is 0, self is not read, so its NaNs do not spread. */
 static ind_value graph__addmm_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *beta = &l->node->attr[0], *alpha = &l->node->attr[1];
     ind_value product = graph__lower_scaled(o, l, ind__box_load(o, l->part[0], index, rank), alpha);
@@ -16657,7 +16671,7 @@ static ind_status graph__lower_addmm(graph__lower_ctx *l, ind__box **results) {
 /* ================================================================================== src/graph/ops/products/einsum.c */
 /* ---- einsum and tensordot: expansions */
 
-/* The dimensions of x that a list does not name, in order, with those it names before (front) or behind. */
+/* Lists the dimensions of x: those that `list` does not name, in order, with the named ones first (front) or last. */
 static int ind__split_dims(ind__expansion *e, int k, const ind__attr *list, bool front, int *dims) {
     int rank = ind_tensor_rank(e->x[k]), named[IND_MAX_RANK], n = 0;
     bool taken[IND_MAX_RANK] = {false};
@@ -16706,15 +16720,15 @@ static void ind__expand_tensordot(ind__expansion *e) {
     e->y = ind_view(ind_matmul(ind_view(a, first, 2), ind_view(b, second, 2)), size, rank);
 }
 
-/* ---- einsum: each operand becomes one dimension for each label it has, in the order of the labels; those that are
-   needed no more are summed in the product with the next operand */
+/* ---- einsum: each operand gets one dimension per label, in the order of the labels. Labels that no later operand or
+   result needs are summed in the product with the next operand */
 
-#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, the dimensions of "..." from the last */
+#define IND__EINSUM_LABELS (52 + IND_MAX_RANK) /* a-z, A-Z, then the dimensions of "..." from the last */
 
 typedef struct ind__einsum {
     ind__expansion *e;
-    int last[IND__EINSUM_LABELS];  /* the last operand that has it; num_x: the result does; -1: nobody */
-    int order[IND__EINSUM_LABELS]; /* place in the result, or behind all of that */
+    int last[IND__EINSUM_LABELS];  /* last operand with the label; num_x: the result has it; -1: none */
+    int order[IND__EINSUM_LABELS]; /* position in the result, or after all of these */
     ind_expr size[IND__EINSUM_LABELS];
     int num_out, out[IND_MAX_RANK];
     int ellipsis; /* dimensions of the longest "..." */
@@ -16724,7 +16738,8 @@ static int ind__label_of(char ch) {
     return ch >= 'a' && ch <= 'z' ? ch - 'a' + 26 : ch >= 'A' && ch <= 'Z' ? ch - 'A' : -1;
 }
 
-/* The labels of one term of the equation; ellipsis: how many dimensions "..." has. Returns their number, -1: bad. */
+/* Reads the labels of one term of the equation; "..." stands for `ellipsis` dimensions. Returns their number, -1 on
+   error. */
 static int ind__einsum_term(ind__expansion *e, const char *s, size_t n, int ellipsis, int labels[IND_MAX_RANK]) {
     int count = 0;
     bool dots = false;
@@ -16756,7 +16771,7 @@ static bool ind__has_dots(const char *s, size_t n) {
     return false;
 }
 
-/* The dimensions that "..." stands for in a term: what its letters leave of the rank. */
+/* Returns the number of dimensions of "..." in a term: the rank less its letters. */
 static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     int letters = 0, rank = ind_tensor_rank(e->x[k]);
     char text[300];
@@ -16767,7 +16782,8 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     return -1;
 }
 
-/* Operand k with each label once: repeated ones become the diagonal. dims: its labels then. Returns their number. */
+/* Returns operand k with each label once: repeated ones become a diagonal. labels: those of the result. Returns their
+   number. */
 static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RANK], int count, ind_tensor *x) {
     *x = e->x[k];
     for (int i = 0; i < count; i++) {
@@ -16777,7 +16793,7 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
                 ind__refuse(e, IND_SHAPE_MISMATCH, "operand %d: dimensions of one letter are not known to be equal", k);
                 return -1;
             }
-            *x = ind_diagonal(*x, 0, i, j); /* the diagonal comes last */
+            *x = ind_diagonal(*x, 0, i, j); /* the diagonal becomes the last dimension */
             int label = labels[i];
             for (int m = j; m + 1 < count; m++) labels[m] = labels[m + 1];
             for (int m = i; m + 2 < count; m++) labels[m] = labels[m + 1];
@@ -16790,7 +16806,7 @@ static int ind__einsum_diagonal(ind__expansion *e, int k, int labels[IND_MAX_RAN
     return count;
 }
 
-/* Dimensions of size 1 that are longer elsewhere broadcast: here they are dropped. */
+/* Drops dimensions of size 1 that are larger in other operands: they broadcast. */
 static int ind__einsum_drop(const ind__einsum *s, int *labels, int count, ind_tensor *x) {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -16817,8 +16833,8 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
     return true;
 }
 
-/* The group of a label in the product of two operands: 0 batch (in both, needed later), 1 only in the first, 2 only in
-   the second, 3 in both, summed. */
+/* Returns x as a matrix of `groups` of labels. Groups: 0 batch (in both, needed later), 1 only in the first operand, 2
+   only in the second, 3 in both and summed. */
 static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const int *labels, int count, const int *group,
                                      const int groups[3], ind_expr product[3]) {
     int dims[IND_MAX_RANK], n = 0;
@@ -16836,7 +16852,7 @@ static ind_tensor ind__einsum_matrix(const ind__einsum *s, ind_tensor x, const i
     return ind_view(x, product, 3);
 }
 
-/* The product of two operands, their common labels that nobody needs later summed; a's labels are replaced. */
+/* Multiplies two operands and sums their common labels that are not needed later. Replaces a's labels. */
 static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la, int na, ind_tensor b, const int *lb,
                             int nb) {
     static const int of_a[3] = {0, 1, 3}, of_b[3] = {0, 3, 2};
@@ -16865,7 +16881,7 @@ static int ind__einsum_pair(const ind__einsum *s, int k, ind_tensor *a, int *la,
     return n;
 }
 
-/* Sums the labels of x that neither a later operand nor the result has. Integers become i64 by that, as in sum. */
+/* Sums the labels of x that neither a later operand nor the result has. Integers become i64, as in sum. */
 static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labels, int count) {
     int dims[IND_MAX_RANK], n = 0, kept = 0;
     for (int i = 0; i < count; i++) {
@@ -16879,7 +16895,7 @@ static int ind__einsum_sum(const ind__einsum *s, int k, ind_tensor *x, int *labe
     return kept;
 }
 
-/* The labels of the result, as written behind "->" or, without that, those that come once, in order. */
+/* Reads the labels of the result: those after "->"; without "->", those that occur once, in order. */
 static bool ind__einsum_output(ind__einsum *s, const char *arrow, const int *uses) {
     ind__expansion *e = s->e;
     s->num_out = 0;
@@ -16920,7 +16936,7 @@ static bool ind__einsum_read(ind__einsum *s, ind__einsum_labels *term, const cha
     const char *arrow = strstr(equation, "->");
     size_t end = arrow ? (size_t)(arrow - equation) : strlen(equation);
     int uses[IND__EINSUM_LABELS] = {0}, k;
-    for (int pass = 0; pass < 2; pass++) { /* the first finds how many dimensions "..." has */
+    for (int pass = 0; pass < 2; pass++) { /* pass 0 finds the dimensions of "..." */
         const char *at = equation;
         for (k = 0; at <= equation + end; k++) {
             size_t n = 0;
@@ -16999,7 +17015,7 @@ static void ind__expand_einsum(ind__expansion *e) {
 /* =============================================================================== src/graph/ops/products/attention.c */
 /* ---- attention: shape rules */
 
-/* Types and inner sizes of query, key and value. */
+/* Checks types and inner sizes of query, key and value. */
 static ind_status ind__check_attention(ind__infer *in, int least_rank) {
     for (uint32_t k = 0; k < 3; k++) {
         const ind__tensor_info *x = ind__operand(in, k);
@@ -17014,7 +17030,7 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
     return ind__need_agree(in, features) ? in->status : ind__need_agree(in, keys);
 }
 
-/* The heads of operand k divide those of query. */
+/* The heads of operand k must divide those of query. */
 static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
     const ind__tensor_info *q = ind__operand(in, 0), *x = ind__operand(in, k);
     ind_expr heads = q->size[q->rank - 3], own = x->size[x->rank - 3];
@@ -17026,7 +17042,7 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
                        ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
 }
 
-/* attn_mask expands to the scores, of this size. */
+/* attn_mask must expand to the scores, of this size. */
 static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size, int rank) {
     const ind__tensor_info *mask = ind__operand(in, 3);
     ind_dtype d = mask->dtype;
@@ -17087,7 +17103,7 @@ ind_tensor ind_scaled_dot_product_attention(ind_tensor query, ind_tensor key, in
 
 /* ---- attention: two products with a softmax between them; only the scores and the probabilities are stored ---- */
 
-/* Score of a query and a key as the softmax takes it: scaled, and -inf where the key is left out. */
+/* Score of a query and a key before the softmax: scaled, and -inf where the mask excludes the key. */
 static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__attr *scale = &l->node->attr[2];
     ind_value x = graph__lower_cast(o, ind__box_load(o, l->attention.scores, index, rank), l->compute);
@@ -17109,7 +17125,7 @@ static ind_value graph__attention_score(ind_ops *o, const ind_expr *index, int r
     return ind_op_add(o, x, graph__lower_cast(o, mask, l->compute));
 }
 
-/* softmax as of that op, but 0 throughout a row of -inf: nothing is seen there. */
+/* softmax as of the op softmax, but 0 in a row of only -inf (all keys excluded). */
 static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value m = graph__lower_row_part(o, l, 0, index);
     ind_value sum = ind_op_add(o, graph__lower_row_part(o, l, 1, index), ind_op_sub(o, m, m));
@@ -17118,7 +17134,7 @@ static ind_value graph__attention_probability(ind_ops *o, const ind_expr *index,
     return ind_op_where(o, none, graph__lower_float(o, l, 0), ind_op_div(o, p, sum));
 }
 
-/* Operand k in memory, each of its heads as often as query has heads for it (enable_gqa). */
+/* Operand k in memory, with each head repeated for its group of query heads (enable_gqa). */
 static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__stored_operand(l, k);
     const ind__tensor_info *q = graph__lower_operand_info(l, 0);
@@ -17133,8 +17149,7 @@ static ind__box *graph__attention_operand(graph__lower_ctx *l, uint32_t k) {
     return ind__box_view(l->w->program, x, size, x->rank, map);
 }
 
-/* *out: a [.., m, k] times b ([.., n, k] where transposed, else [.., k, n]), with the leading dimensions of the result.
- */
+/* *out: a [.., m, k] times b ([.., n, k] if transposed, else [.., k, n]), with the leading dimensions of the result. */
 static ind_status graph__attention_product(graph__lower_ctx *l, ind__box *a, ind__box *b, bool transposed,
                                            ind_dtype dtype, ind__box **out) {
     if (!a || !b) return ind__failed(l->context);
@@ -17170,9 +17185,9 @@ static ind_status graph__lower_attention(graph__lower_ctx *l, ind__box **results
 /* =================================================================================== src/graph/ops/signal/fourier.c */
 /* ---- Fourier transforms: shape rules */
 
-/* _dft_matrix[(r, q), (c, d)]: what part q of element r of a sum gives to part d of place c of its Fourier transform of
-   length n, parts being the real and the imaginary one: scale * cos(2 pi (r c / n + (d - q) / 4)), inverse: (q - d).
-   With one part there are real parts only. half: element r stands for n - r, too, as in irfft. */
+/* _dft_matrix[(r, q), (c, d)]: the weight of part q of input element r in part d of output element c of a Fourier
+   transform of length n. Parts are the real and the imaginary one. It is scale * cos(2 pi (r c / n + (d - q) / 4));
+   inverse: (q - d). One part: real only. half: element r also stands for n - r, as in irfft. */
 static ind_status ind__rule_dft_matrix(ind__infer *in) {
     const ind__attr *a = in->attr;
     const int64_t n = a[0].i, rows = a[1].i, columns = a[2].i, most = (int64_t)1 << 28;
@@ -17193,12 +17208,12 @@ static ind_status ind__rule_dft_matrix(ind__infer *in) {
 
 /* ---- Fourier transforms: expansions */
 
-/* ---- Fourier transforms: products with matrices of roots of unity, which are computed where they are used. A long one
-   of length n1 n2 is n2 of length n1, a product with roots between, and n1 of length n2 (Cooley and Tukey 1965).
-   Complex numbers are pairs next to each other, so that a complex transform is one real product. */
+/* ---- Fourier transforms: products with matrices of roots of unity, which kernels compute as they use them. A length
+   n1 n2 is split into n2 transforms of length n1, a product with roots of unity, and n1 transforms of length n2 (Cooley
+   and Tukey 1965). Complex numbers are adjacent pairs, so that a complex transform is one real product. */
 
-#define IND__DFT_DIRECT 128  /* up to this length in one product */
-#define IND__DFT_PRIME  2048 /* lengths with no divisor, too: their matrix takes 16 n^2 bytes in f32 */
+#define IND__DFT_DIRECT 128  /* maximum length of a single product */
+#define IND__DFT_PRIME  2048 /* for prime lengths: their matrix takes 16 n^2 bytes in f32 */
 
 static ind_tensor ind__dft_factors(const ind__expansion *e, int64_t n, int64_t rows, int row_parts, int64_t columns,
                                    int column_parts, bool inverse, bool half, double scale, ind_dtype dtype) {
@@ -17215,7 +17230,7 @@ static ind_tensor ind__complex_product(const ind__expansion *e, ind_tensor a, in
     return ind_stack(parts, 2, -1);
 }
 
-/* The largest divisor up to the root; 1: n is a prime. */
+/* The largest divisor up to the square root; 1: n is prime. */
 static int64_t ind__divisor(int64_t n) {
     int64_t best = 1;
     for (int64_t d = 2; d * d <= n; d++) {
@@ -17234,7 +17249,7 @@ static ind_tensor ind__view2(ind_tensor x, ind_expr a, ind_expr b) {
     return ind_view(x, size, 2);
 }
 
-/* Rows [batch, n * parts] to [batch, 2n]; parts 1: they are real. */
+/* Transforms rows [batch, n * parts] to [batch, 2n]; parts 1: real input. */
 static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, int parts, bool inverse,
                            double scale) {
     static const int swap[4] = {0, 2, 1, 3};
@@ -17261,7 +17276,7 @@ static ind_tensor ind__dft(ind__expansion *e, ind_tensor x, ind_expr batch, int6
     return ind__view2(x, batch, ind__e(e, 2 * n));
 }
 
-/* Half a spectrum [batch, 2 (n / 2 + 1)] made whole: the other half is the conjugate, backwards. */
+/* Completes half a spectrum [batch, 2 (n / 2 + 1)]: the other half is the conjugate in reverse order. */
 static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n) {
     const int back = 1;
     ind_expr size[3] = {batch, ind__e(e, n / 2 + 1), ind__e(e, 2)};
@@ -17274,11 +17289,11 @@ static ind_tensor ind__whole_spectrum(const ind__expansion *e, ind_tensor x, ind
 
 typedef struct ind__fft {
     int in_parts, out_parts;
-    bool inverse, onesided; /* onesided: of the real operand or result only n / 2 + 1 places are kept */
+    bool inverse, onesided; /* onesided: the real operand or result has only n / 2 + 1 frequencies */
     double scale;
 } ind__fft;
 
-/* Rows of n elements (of a c2r: of the result). */
+/* Transforms rows of n elements (c2r: n elements of the result). */
 static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch, int64_t n, const ind__fft *f) {
     const int64_t kept = n / 2 + 1;
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -17295,7 +17310,7 @@ static ind_tensor ind__fft_rows(ind__expansion *e, ind_tensor x, ind_expr batch,
     return f->onesided ? ind__part(x, 1, 0, 2 * kept) : x;
 }
 
-/* The transform of length n along a dimension. */
+/* Transforms length n along a dimension. */
 static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64_t n, const ind__fft *f) {
     const int rank = ind_tensor_rank(x) - (f->in_parts == 2);
     int order[IND_MAX_RANK], back[IND_MAX_RANK];
@@ -17304,7 +17319,7 @@ static ind_tensor ind__fft_along(ind__expansion *e, ind_tensor x, int dim, int64
             out = f->out_parts == 2 && f->onesided ? n / 2 + 1 : n;
     for (int d = 0; d < rank; d++) order[d] = d < dim ? d : d < rank - 1 ? d + 1 : dim;
     for (int d = 0; d < rank; d++) back[order[d]] = d;
-    order[rank] = back[rank] = rank; /* the pair stays last */
+    order[rank] = back[rank] = rank; /* the pair of parts remains last */
     for (int d = 0; d < rank - 1; d++) {
         size[d] = ind_tensor_size(x, order[d]);
         batch = ind_expr_mul(batch, size[d]);
@@ -17326,8 +17341,8 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     return false;
 }
 
-/* A transform over several dimensions, which are given from the front, and the lengths of the operand or, of a c2r, of
-   the result; normalization as in aten: 1 by the root of the number of elements, 2 by the number. */
+/* A transform over several dimensions (nonnegative), and the lengths of the operand or, for a c2r, of the result.
+   normalization as in aten: 1 divides by the square root of the number of elements, 2 by the number. */
 typedef struct ind__fft_call {
     int dim[IND_MAX_RANK], num;
     int64_t n[IND_MAX_RANK];
@@ -17341,7 +17356,8 @@ static double ind__fft_scale(const ind__fft_call *f) {
     return f->normalization == 0 ? 1 : f->normalization == 1 ? 1 / sqrt(n) : 1 / n;
 }
 
-/* The real end of a transform comes first or last and has the last of the dimensions; the others are complex. */
+/* Runs the transforms of all dimensions. The real side comes first or last and is along the last dimension; all others
+   are complex. */
 static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f) {
     const double scale = ind__fft_scale(f);
     for (int i = 0; i < f->num; i++) {
@@ -17351,7 +17367,7 @@ static void ind__fft_run(ind__expansion *e, ind_tensor x, const ind__fft_call *f
         }
     }
     for (int step = 0; step < f->num && !e->g->status; step++) {
-        const bool forth = f->in_parts == 1; /* from real values: the last dimension first */
+        const bool forth = f->in_parts == 1; /* real input: last dimension first */
         const int i = forth ? f->num - 1 - step : step;
         ind__fft one = {2, 2, f->inverse, false, step == f->num - 1 ? scale : 1};
         if (forth && step == 0) {
@@ -17374,7 +17390,7 @@ static bool ind__fft_operand(ind__expansion *e, const ind__fft_call *f) {
     return false;
 }
 
-/* The lengths of the operand along the dimensions. */
+/* Reads the lengths of the operand along the dimensions. */
 static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     for (int i = 0; i < f->num; i++) {
         if (!ind__known_size(e, e->x[0], f->dim[i], "the length of a transform", &f->n[i])) return false;
@@ -17382,7 +17398,7 @@ static bool ind__fft_lengths(ind__expansion *e, ind__fft_call *f) {
     return true;
 }
 
-/* dims names them, NULL: all of them. Complex values may be transformed along none. */
+/* Reads the dimensions from dims; NULL: all. Complex values may be transformed along no dimension. */
 static bool ind__fft_dims(ind__expansion *e, const ind__attr *dims, ind__fft_call *f) {
     const int rank = ind_tensor_rank(e->x[0]) - (f->in_parts == 2);
     bool taken[IND_MAX_RANK] = {false};
@@ -17429,7 +17445,7 @@ static void ind__expand_fft_core(ind__expansion *e) {
     ind__fft_run(e, e->x[0], &f);
 }
 
-/* What the names of torch.fft say. */
+/* Derives the transform from its name in torch.fft. */
 static void ind__fft_named(const char *name, ind__fft_call *f) {
     const char *at = name + strlen("fft_");
     bool inverse = *at == 'i';
@@ -17438,7 +17454,7 @@ static void ind__fft_named(const char *name, ind__fft_call *f) {
     f->inverse = inverse;
     f->onesided = *at == 'r' || *at == 'h';
     if (f->onesided && (*at == 'r') != inverse) f->in_parts = 1;  /* rfft and ihfft take real values .. */
-    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft give them */
+    if (f->onesided && (*at == 'r') == inverse) f->out_parts = 1; /* .. irfft and hfft return them */
 }
 
 static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *f) {
@@ -17456,7 +17472,7 @@ static bool ind__fft_norm(ind__expansion *e, const ind__attr *a, ind__fft_call *
     return true;
 }
 
-/* x cropped or padded with zeros to n elements of a dimension, whose size may be symbolic. */
+/* x cropped or zero-padded to n elements along a dimension, whose size may be symbolic. */
 static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int dim, int64_t n) {
     ind_expr size = ind_tensor_size(x, dim), to = ind__e(e, n), pad[2 * IND_MAX_RANK];
     const int num = 2 * (ind_tensor_rank(x) - dim);
@@ -17468,7 +17484,7 @@ static ind_tensor ind__fft_resized(const ind__expansion *e, ind_tensor x, int di
     return ind_expr_same(size, to) ? x : ind__part(x, dim, 0, n);
 }
 
-/* The dimensions of fft2 are the last two, those of fftn all, or the last as many as there are sizes. */
+/* Dimensions of fft2: the last two. Of fftn: all, or as many of the last as there are sizes. */
 static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
     const char *name = e->name;
     const char kind = name[strlen(name) - 1];
@@ -17486,7 +17502,8 @@ static bool ind__fft_user_dims(ind__expansion *e, ind__fft_call *f) {
     return ind__fft_dims(e, &own, f);
 }
 
-/* The lengths: those given (-1 in a list: none), else the operand's; of a c2r the result has 2 (m - 1) for its m. */
+/* Lengths: the given ones (-1 in a list: none), else the operand's. For a c2r of m elements, the result has 2 (m -
+   1). */
 static bool ind__fft_user_lengths(ind__expansion *e, ind__fft_call *f) {
     const ind__attr *s = &e->a[0];
     if (s->kind == IND__ATTR_SIZES && s->count != f->num) {
@@ -17518,7 +17535,7 @@ static void ind__expand_fft(ind__expansion *e) {
     ind__fft_run(e, x, &f);
 }
 
-/* The frequency 0 into the middle, or back: half the length around. */
+/* Moves frequency 0 to the middle, or back: rolls by half the length. */
 static void ind__expand_fftshift(ind__expansion *e) {
     const ind__attr *dims = &e->a[0];
     const int rank = ind_tensor_rank(e->x[0]), n = dims->kind == IND__ATTR_NONE ? rank : dims->count;
@@ -17532,7 +17549,7 @@ static void ind__expand_fftshift(ind__expansion *e) {
     }
 }
 
-/* 0, 1, .. and of fftfreq then the negative ones up to -1, by n d. */
+/* 0, 1, ..; for fftfreq, then the negative ones up to -1; all divided by n d. */
 static void ind__expand_fftfreq(ind__expansion *e) {
     const bool half = e->node->op == IND_OP_FFT_RFFTFREQ;
     const ind_dtype dtype = (ind_dtype)e->a[2].i, compute = dtype == IND_F64 ? IND_F64 : IND_F32;
@@ -17559,8 +17576,8 @@ static void ind__expand_fftfreq(ind__expansion *e) {
 
 /* ---- Fourier transforms: lowerings */
 
-/* In units of a 4n-th of a turn the angle is an integer, folded exactly into the first octant: sine and cosine are
-   right to the roundoff at every length. */
+/* In units of 1/(4n) turn the angle is an integer. It is folded exactly into the first octant, so sine and cosine are
+   accurate to roundoff at every length. */
 static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     static const double pi = 3.141592653589793238462643383279502884;
     const ind__attr *a = l->node->attr;
@@ -17622,7 +17639,7 @@ static ind_value graph__lower_dft_matrix(ind_ops *o, const ind_expr *index, int 
 /* ==================================================================================== src/graph/ops/signal/frames.c */
 /* ---- window functions and short-time Fourier transforms: expansions */
 
-/* ---- windows: cosines of a turn in steps */
+/* ---- windows: sums of cosines of equidistant angles */
 
 static bool ind__window_length(ind__expansion *e, int64_t length, ind_dtype dtype) {
     if (length >= 0 && length <= 1 << 27 && ind_dtype_is_float(dtype)) return true;
@@ -17687,7 +17704,7 @@ static bool ind__pad_mode_named(ind__expansion *e, const char *name, ind_pad_mod
     return false;
 }
 
-/* The lengths of a short-time transform, and its window in the middle of n elements: none where it is 1 everywhere. */
+/* The lengths of a short-time transform, and its window centred in n elements; no tensor if it is 1 everywhere. */
 typedef struct ind__frames {
     int64_t n, hop, win;
     ind_tensor window;
@@ -17749,14 +17766,14 @@ static void ind__expand_stft(ind__expansion *e) {
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
 }
 
-/* Frames [B, T, n], each moved by hop from the one before, added where they meet: [B, n + (T - 1) hop]. */
+/* Overlap-add of frames [B, T, n], hop apart: [B, n + (T - 1) hop]. */
 static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, const ind__frames *w, ind_expr length) {
     ind_pool_desc window = {.kernel_size = {1, (int)w->n}, .stride = {1, (int)w->hop}};
     ind_tensor y = ind_col2im(ind_transpose(frames, 1, 2), ind__e(e, 1), length, &window);
     return ind_squeeze(ind_squeeze(y, 2), 1);
 }
 
-/* What of the added frames is the signal: without what center was padded with, as long as is asked for. */
+/* Cuts the signal from the added frames: removes the padding of `center`, and crops or pads to the requested length. */
 static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
     const ind__attr *length = &e->a[6];
     ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
@@ -17767,7 +17784,7 @@ static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind
     return ind__is_int(pad[1], 0) ? y : ind_pad(y, pad, 2, IND_PAD_CONSTANT, 0);
 }
 
-/* Frames are added with the window, and divided by the sum of its squares (Griffin and Lim 1984). */
+/* Overlap-add with the window, divided by the sum of its squares (Griffin and Lim 1984). */
 static void ind__expand_istft(ind__expansion *e) {
     ind__frames w;
     if (!ind__need_complex(e, 0) || !ind__need_rank_of(e, 0, 3, 4) || !ind__frames_of(e, &w)) return;
@@ -17863,7 +17880,7 @@ static const ind__function *ind__graph_function(const ind_graph *g, const char *
     return NULL;
 }
 
-/* A tensor must promote to the argument's type, a Python number be of no higher class. */
+/* A tensor must promote to the argument's type; a Python number must not have a higher class. */
 static ind_status ind__rule_call(ind__infer *in) {
     const ind__function *f = ind__graph_function(in->g, in->attr[0].s);
     ind__shape s = {0};
@@ -17907,7 +17924,7 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     return u->num - 1;
 }
 
-/* An index from data that is out of range stands for 0, which a tensor without elements does not have. */
+/* A data-dependent index that is out of range is replaced by 0, which an empty tensor does not have: masks the load. */
 static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, const ind_expr *index) {
     ind_expr zero = ind_int(ind_op_context(o), 0);
     ind_value mask = {0};
@@ -17920,7 +17937,7 @@ static ind_value ind__custom_has_some(ind_ops *o, const ind__tensor_info *t, con
     return mask;
 }
 
-/* ind_op_load under the recorder: a LOAD whose source is the operand's position. */
+/* ind_op_load while recording: a LOAD whose source is the operand's position. */
 static ind_value ind__custom_load(ind_ops *o, ind_tensor x, const ind_expr *index, int rank) {
     ind__custom *u = ((ind__recorder *)o)->user;
     const ind__tensor_info *t = ind__tensor_of(x);
@@ -17968,7 +17985,7 @@ static ind_body *ind__custom_record(ind__custom *u, const ind_loop_desc *desc, c
     return ind__record_end(&r);
 }
 
-/* A name that text can use: no op has it. */
+/* Adds a function whose name is not that of an op, so that texts can use it. */
 static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) {
     const ind__function *have = ind__graph_function(g, f->name);
     if (g->status) return g->status;
@@ -17985,7 +18002,7 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     return IND_OK;
 }
 
-/* The function of this name in the graph; one that is registered in the context becomes one of it. */
+/* Returns the function of this name in the graph. A function registered in the context is added to the graph. */
 static const ind__function *ind__graph_find_function(ind_graph *g, const char *name) {
     const ind__function *f = ind__graph_function(g, name);
     if (f) return f;
@@ -18043,10 +18060,10 @@ static ind_tensor ind__add_custom(ind_graph *graph, const ind_loop_desc *desc) {
 
     const ind__tensor_info *like = ind__tensor_of(desc->like);
     int rank = like ? like->rank : desc->rank;
-    ind_expr size[IND_MAX_RANK]; /* a copy: fn may add to the graph, which moves its tensors */
+    ind_expr size[IND_MAX_RANK]; /* a copy: fn may add nodes, which moves the graph's tensors */
     for (int d = 0; d < rank; d++) size[d] = like ? like->size[d] : ind__under_facts(graph, desc->size[d]);
     ind_dtype dtype = desc->dtype == IND_DTYPE_NONE && like ? like->dtype : desc->dtype;
-    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* later failures are the function's */
     ind_body *body = ind__custom_record(&u, desc, size, rank, &dtype);
     ind_tensor result = {graph, 0};
     if (body) {
@@ -18084,7 +18101,7 @@ static ind_value graph__lower_custom(ind_ops *o, const ind_expr *index, int rank
     return graph__lower_cast(o, ind__body_replay(o, &replay), l->compute);
 }
 
-/* Arguments come in the types that the function declares. */
+/* Arguments are cast to the declared types of the function. */
 static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__function *f = ind__graph_function(l->w->graph, l->node->attr[0].s);
     ind_value x[IND_MAX_FUNCTION_ARGS];
@@ -18103,7 +18120,7 @@ static ind_value graph__lower_call(ind_ops *o, const ind_expr *index, int rank, 
 /* ============================================================================ src/graph/ops/user/associative_scan.c */
 /* ---- scans with a combine function of the user: shape rules */
 
-/* Operand k of a scan is value k of an element (all have one shape), else an identity or the segments. */
+/* Checks operand k of a scan: value k of an element (all have the same shape), an identity, or the segments. */
 static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count) {
     const ind__tensor_info *x = ind__operand(in, 0), *y = ind__operand(in, k);
     ind__shape s = {0};
@@ -18159,13 +18176,13 @@ static ind_value ind__combine_load(ind_ops *o, ind_tensor x, const ind_expr *ind
     return (ind_value){0};
 }
 
-/* Value k of an element left (side 0) or right (side 1), while the combine function is recorded. */
+/* Returns value k of the left (side 0) or right (side 1) element, while the combine function is recorded. */
 static ind_value ind__combine_value(ind_ops *o, const ind_scan_desc *d, int side, int k) {
     const ind__tensor_info *t = ind__tensor_of(d->x[k]);
     return ind__emit_load(o, (uint32_t)(side * d->num + k), ind_dtype_compute(t->dtype), NULL, 0);
 }
 
-/* Stores what the function gave; each value has the type that it came with. */
+/* Stores the function's results, each in the type of its input value. */
 static bool ind__combine_store(ind_ops *o, const ind_scan_desc *d, const ind_value *out) {
     for (int k = 0; k < d->num; k++) {
         const ind__tensor_info *t = ind__tensor_of(d->x[k]);
@@ -18210,8 +18227,8 @@ static ind_body *ind__combine_record(ind_graph *g, const ind_scan_desc *d) {
     return NULL;
 }
 
-/* The value as an argument: what is given as l0 and r0 (the first value of the left and of the right element), numbers
-   with their types, all else by the name of its statement. */
+/* Prints a value as an argument: l0 and r0 for the first values of the left and right element, numbers with their
+   types, others by the name of their statement. */
 static void ind__print_combine_value(ind__text *t, const ind_body *b, uint32_t n, int num) {
     const ind__inst *i = &b->inst[n];
     if (i->op == IND_LOOP_LOAD) {
@@ -18243,7 +18260,8 @@ static void ind__print_combine_call(ind__text *t, const ind_body *b, uint32_t n,
     ind__textf(t, ")");
 }
 
-/* "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. What only a result needs stands there. */
+/* Prints "t5 = gt(r0, l0); where(t5, r0, l0), where(t5, r1, l1)": see the grammar. A value used by a single result is
+   written there. */
 static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
     for (uint32_t n = 1; n < b->num_inst; n++) {
         const ind__inst *i = &b->inst[n];
@@ -18271,7 +18289,7 @@ static void ind__print_combine(ind__text *t, const ind_body *b, int num) {
     }
 }
 
-/* The text of a combine function, and the functions that it calls declared. */
+/* Creates the attribute with the text of a combine function, and declares the functions that it calls. */
 static ind_status ind__combine_attr(ind_graph *g, const ind_body *b, int num, ind__attr *a) {
     ind__text t = {.context = g->context};
     for (uint32_t n = 1; n < b->num_inst; n++)
@@ -18314,7 +18332,7 @@ static ind_status ind__check_scan_desc(ind_graph *g, const char *name, const ind
     return g->status;
 }
 
-/* The flags of segments that begin at `starts` along dim of x: of x's rank, 1 in all other dimensions. */
+/* Creates the flags of segments that begin at `starts` along dim of x: rank of x, size 1 in all other dimensions. */
 static ind_tensor ind__segment_flags(ind_graph *g, ind_tensor x, int dim, ind_tensor starts) {
     int rank = ind_tensor_rank(x), at = dim < 0 ? dim + rank : dim;
     ind_tensor none = {g, 0};
@@ -18335,7 +18353,7 @@ static ind_tensor ind__add_scan(ind_graph *graph, const ind_scan_desc *d) {
     for (int k = 0; k < d->num; k++) operand[num++] = d->x[k].id;
     for (int k = 0; k < d->num && d->exclusive; k++) operand[num++] = d->identity[k].id;
     if (flags.id) operand[num++] = flags.id;
-    ind__state_of(graph->context)->status = IND_OK; /* what fails from here on is the function's doing */
+    ind__state_of(graph->context)->status = IND_OK; /* later failures are the function's */
     ind_body *body = graph->status ? NULL : ind__combine_record(graph, d);
     if (!body && !graph->status) {
         ind_status status = ind_error_status(graph->context);
@@ -18362,7 +18380,7 @@ ind_tensor ind_associative_scan(ind_graph *graph, const ind_scan_desc *desc) {
 
 /* ---- scans with a combine function of the user: lowerings */
 
-/* ---- scans with a combine function of the user: operands are the values, the identities, the segments */
+/* ---- operands: the values, the identities, the segments */
 
 typedef struct graph__combine {
     graph__lower_ctx *l;
@@ -18483,7 +18501,7 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
 /* ====================================================================================== src/graph/ops/user/extern.c */
 /* ---- extern calls: shape rules */
 
-/* The declared results of an extern call: for each a dtype, a rank and the sizes. */
+/* Reads a declared result of an extern call: dtype, rank, sizes. */
 static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, int *at, uint32_t k) {
     int64_t dtype = 0, rank = -1;
     bool ok = *at + 2 <= types->count && ind_expr_is_int(types->list[*at], &dtype) &&
@@ -18514,7 +18532,7 @@ static ind_status ind__check_mutates(ind__infer *in, const ind__attr *mutates, u
     return IND_OK;
 }
 
-/* The declared results, then the operands that it overwrites. */
+/* Results: the declared ones, then the overwritten operands. */
 static ind_status ind__rule_extern(ind__infer *in) {
     const ind__attr *types = &in->attr[3], *mutates = &in->attr[2];
     int num = 0, at = 0, overwritten = mutates->kind == IND__ATTR_NONE ? 0 : mutates->count;
@@ -18669,7 +18687,7 @@ ind_tensor ind_extern(ind_graph *graph, const char *name, const ind_extern_args 
 
 /* ---- extern calls: lowerings */
 
-/* The operand in a buffer that the call may overwrite: its own, where nobody reads it afterwards, else a copy. */
+/* Returns operand k in a buffer that the call may overwrite: its own if nothing reads it later, else a copy. */
 static ind__box *graph__lower_overwritten(graph__lower_ctx *l, uint32_t k) {
     ind__box *x = graph__lower_operand_box(l, k);
     bool dies = graph__may_overwrite(l->w, x) && x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
@@ -18709,7 +18727,7 @@ static ind_status graph__lower_extern(graph__lower_ctx *l, ind__box **results) {
     ind_status status = ind__box_call(l->w->program, &d, made);
     for (uint32_t k = 0; !status && k < d.num_results; k++) results[k] = made[k];
     for (int k = 0; !status && k < overwritten;
-         k++) { /* the boxes come by operand, the results as they were asked for */
+         k++) { /* boxes are in operand order, results in the order of `mutates` */
         int before = 0;
         for (int j = 0; j < overwritten; j++) before += operand[j] < operand[k];
         results[d.num_results + (uint32_t)k] = made[d.num_results + (uint32_t)before];
@@ -18809,7 +18827,7 @@ static const ind__implementation *ind__implementation_of(ind_graph_op op) {
     return &ind__implementations[op];
 }
 
-/* A missing row, a row in the wrong table or a second row does not compile. */
+/* A missing row, a row in the wrong table or a duplicate row does not compile. */
 enum {
 #define X(name, rule, lower, element, op, bool_op) IND__LOWERED_##name,
     IND__LOWERED(X)
