@@ -272,12 +272,12 @@ IND_API ind_tensor ind_named(ind_tensor x, const char *name);
    random numbers, P pointwise, Q takes storage-only types (8-bit floats; V and D do, too), V view, D data movement, R
    reduction, M matrix product, G gather, S source (no operands), C composite (lowered through several loops), B result
    is bool, F integer operands are computed as floats (f32), T the first operand must be a tensor (other pointwise ops
-   take numbers too), U one value fills the result, Z a size of the result depends on data: the last attribute is its
+   take numbers too), U one value fills the result, Z a size of the result is data-dependent: the last attribute is its
    symbol, which the text form shows only in the type of the result, _ has an in-place form (add_: the manual, IN
    PLACE), E expands to other ops (IND_COMPOSITES). Types that operands may promote to, as in PyTorch: f floats only, i
-   integers and bool only, n not bool; o: all operands have one type. */
+   integers and bool only, n not bool; o: all operands have the same type. */
 
-/* Marks a dimension list or an argument as "not given" / "no optional tensor". */
+/* "not given" for a list of dimensions; "no tensor" for an optional tensor. */
 #define IND_NO_TENSOR ind_no_tensor()
 static inline ind_tensor ind_no_tensor(void) {
     ind_tensor t = {0, 0};
@@ -291,10 +291,10 @@ static inline ind_tensor ind_no_tensor(void) {
 IND_API ind_tensor ind_result(ind_tensor x, int k);
 IND_API int ind_num_results(ind_tensor x); /* of the op that x comes from; 0: x is invalid */
 
-/* Adds any op of the table by a call of the text form; $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
-   reduction=\"sum\")", x, 2). Sizes and tensors of the graph go by their names. It is the builder of composites, which
-   have no functions of their own below; "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the first
-   result, in place the first operand. */
+/* Adds any op of the table by a call of the text form. $0, $1, .. are the tensors x: ind_apply(g, "kl_div($0, $1,
+   reduction=\"sum\")", x, 2). Sizes and tensors of the graph are used by their names. It is the builder of composites,
+   which have no functions of their own below. "add_($0, 1)" works in place. x may be NULL if num is 0. Returns the
+   first result; for an op in place, the first operand. */
 IND_API ind_tensor ind_apply(ind_graph *graph, const char *call, const ind_tensor *x, int num);
 
 /* ===================================================================================== src/graph/ops/data/sources.h */
@@ -1839,8 +1839,8 @@ typedef enum ind_graph_op {
                  escapes are errors
    Comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
-/* Returns the graph as text, which parses to the same graph. The graph owns it; valid until the graph changes. NULL:
-   out of memory. */
+/* Returns the graph as text, which parses to the same graph. The graph owns it; it is valid until the graph changes.
+   NULL: out of memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);
 
 /* ============================================================================================== src/graph/compile.h */
@@ -2456,7 +2456,7 @@ static const char *ind__say_name(ind__infer *in, uint32_t k) {
     return t->name ? t->name : "a number";
 }
 
-/* Returns "; 'fact S == 4*T' would make them agree", if a fact could. */
+/* Returns "; 'fact S == 4*T' would make them agree", if a fact could do so. */
 static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
@@ -2565,8 +2565,8 @@ static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
 }
 
-/* Dimension da of operand a and db of b must have one size. The words make the sentence: "x has 256 features (..), w
-   expects 128 (..)". */
+/* Dimension da of operand a and db of b must have the same size. The strings form the message: "x has 256 features
+   (..), w expects 128 (..)". */
 typedef struct ind__agreement {
     uint32_t a;
     int da;
@@ -2679,8 +2679,8 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
     return otherwise;
 }
 
-/* Can an extern call take these sizes? Its strides are numbers: only the first size may depend on data, as a plain
-   symbol. */
+/* True if an extern call can take these sizes. Its strides are numbers: only the first size may be data-dependent, as a
+   plain symbol. */
 static bool ind__is_opaque_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
@@ -2699,7 +2699,7 @@ static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *wha
 }
 
 /* ========================================================================================= src/graph/shapes/views.c */
-/* ---- views: what shape rules, shared memory and lowerings ask of them */
+/* ---- views: queries of shape rules, shared memory and lowerings */
 
 static ind_expr ind__slice_bound(ind_expr size, const ind__attr *given, ind_expr otherwise) {
     ind_expr zero = ind_int(size.context, 0), e = given->e;
@@ -2742,7 +2742,7 @@ static void ind__movedim_order(const ind__attr *source, const ind__attr *destina
     }
 }
 
-/* Returns an index that may count from the end as one from the front; invalid if its sign is unknown. */
+/* Converts an index that may count from the end to one from the front; invalid if its sign is unknown. */
 static ind_expr ind__from_front(ind_expr index, ind_expr size) {
     ind_expr zero = ind_int(size.context, 0);
     if (ind_known_le(zero, index)) return index;
@@ -2891,7 +2891,7 @@ typedef struct ind__conv {
 } ind__conv;
 
 /* ==================================================================================== src/graph/shapes/reductions.c */
-/* ---- reductions: what the rules of several families ask */
+/* ---- reductions: checks used by several families */
 
 static void ind__reduced(ind__infer *in, uint32_t mask, bool keepdim, ind_dtype dtype, int r) {
     const ind__tensor_info *x = ind__operand(in, 0);
@@ -2932,7 +2932,7 @@ static double ind__norm_order(const ind__attr *a) {
 }
 
 /* ===================================================================================== src/graph/shapes/pointwise.c */
-/* ---- pointwise ops: what holds for all of them */
+/* ---- pointwise ops: common rules */
 
 static bool ind__is_fraction(const ind__attr *a) {
     return a->kind == IND__ATTR_SCALAR && !a->is_int;
@@ -2983,9 +2983,9 @@ static ind_status ind__rule_pointwise(ind__infer *in) {
 }
 
 /* ========================================================================================= src/graph/shapes/infer.c */
-/* ---- what holds for every op */
+/* ---- rules for all ops */
 
-/* May this operand be a number? */
+/* True if this operand may be a number. */
 static bool ind__number_allowed(ind_graph_op op, uint32_t k) {
     bool elementwise = ind__op_has(op, 'P') && op != IND_OP_CAT && op != IND_OP_CUSTOM;
     if (op == IND_OP_ASSOCIATIVE_SCAN) return true; /* its rule checks that */
@@ -3083,7 +3083,7 @@ static ind_status ind__check_attr(ind__infer *in, const ind__attr_schema *s, con
     return IND_OK;
 }
 
-/* Checks that every result is countable: its bytes at the largest sizes fit 63 bits. */
+/* Checks that the size of every result in bytes, at the largest sizes, fits 63 bits. */
 static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     if (t->rank > IND_MAX_RANK) return ind__too_many_dims(in, t->rank);
     if (t->dtype == IND_DTYPE_NONE)
@@ -3108,8 +3108,8 @@ static ind_status ind__check_result(ind__infer *in, const ind__type *t) {
     return IND_OK;
 }
 
-/* Checks that computed results have a compute type, as in PyTorch; only a cast makes a storage-only type, and
-   rounds. */
+/* Checks that computed results have a compute type, as in PyTorch. Only a cast converts to a storage-only type, with
+   rounding. */
 static ind_status ind__check_computed_type(ind__infer *in) {
     bool computes = in->op == IND_OP_ARANGE;
     for (const char *flag = "RCN"; *flag; flag++) computes = computes || ind__op_has(in->op, *flag);
@@ -18859,11 +18859,11 @@ static ind__expander ind__expander_of(const ind__node *node) {
 
 /* ====================================================================================== src/graph/text/conditions.c */
 /* -------------------------------------------------------------------------------------------- >>conditions */
-/* Facts and guards. The graph keeps them as given, for texts and for the module's checks, and as a fact set. The fact
-   set is current wherever sizes of the graph are built or compared. Tensors hold sizes simplified under the set: equal
-   sizes are one expression. So a condition may not come after a tensor that has one of its sizes. */
+/* Facts and guards. The graph stores them as given, for texts and for the module's checks, and as a fact set. The fact
+   set is current wherever sizes of the graph are built or compared. Tensors have sizes simplified under the set: equal
+   sizes are one expression. So a condition must not come after a tensor with one of its sizes. */
 
-/* Is the size of this number in e, also with the range that the facts give it? */
+/* True if the size of this number is in e, also in the range that the facts give it. */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
     ind_expr symbol = g->size_symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
@@ -18947,7 +18947,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Does the node's body or memory layout use the size? Then the size is not replaced. */
+/* True if the node's body or memory layout uses the size. The size is then not replaced. */
 static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
@@ -19045,7 +19045,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     return g->status;
 }
 
-/* Adds a fact about a data-dependent size; it is checked where the elements are counted. */
+/* Adds a fact about a data-dependent size. The kernel that counts the elements checks it. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
@@ -19328,8 +19328,8 @@ const char *ind_graph_text(ind_graph *graph) {
 
 /* =========================================================================================== src/graph/text/parse.c */
 /* ------------------------------------------------------------------------------------------------ >>parser */
-/* A recursive-descent parser without recursion: statements hold calls, calls hold values, lists do not nest. On any
-   input the first error stays, and every later function returns at once. */
+/* A recursive-descent parser without recursion: statements contain calls, calls contain values, lists do not nest. The
+   first error is final: every later function returns at once. */
 
 typedef struct ind__parser {
     ind_graph *g;
@@ -19339,8 +19339,8 @@ typedef struct ind__parser {
     bool as_written;     /* expressions are not simplified under the graph's facts */
     const char *unknown; /* name of an undeclared size in an expression */
     size_t unknown_length;
-    int brackets;        /* lines may break within ( or [ */
-    const char *counted; /* lines are counted up to here */
+    int brackets;        /* lines may break inside ( or [ */
+    const char *counted; /* position up to which lines are counted */
     int lines;
     ind_status status;
     const char *error_at;
@@ -19473,7 +19473,7 @@ static bool ind__need_int(ind__parser *p, int64_t *out) {
     return true;
 }
 
-/* Returns the length of a number, 0 if there is none; *whole: without point and exponent. */
+/* Returns the length of a number, 0 if there is none. *whole: it has no point and no exponent. */
 static size_t ind__number_length(const char *s, bool *whole) {
     size_t n = *s == '-', from;
     *whole = false;
@@ -19703,11 +19703,11 @@ static bool ind__need_value(ind__parser *p, const ind__attr_schema *s, ind__attr
 
 typedef struct ind__parsed_call {
     ind_graph_op op;
-    bool in_place; /* its name ends in an underscore */
+    bool in_place; /* its name ends with an underscore */
     const ind__schema *schema;
     const char *at;                /* of the op's name */
     const ind__function *function; /* CALL */
-    uint32_t *operand;             /* ids; for an op with a list of tensors any number */
+    uint32_t *operand;             /* ids; any number for an op with a list of tensors */
     uint32_t num_operands, cap_operands;
     bool operand_set[IND__MAX_OPERANDS], attr_set[IND__MAX_ATTRS];
     ind__attr attr[IND__MAX_ATTRS];
@@ -19761,7 +19761,7 @@ static bool ind__unknown_op(ind__parser *p, const char *at, const char *name) {
                             ind__op_rows[best[0]].name, ind__op_rows[best[1]].name, ind__op_rows[best[2]].name);
 }
 
-/* Is it the op's name, or with an underscore after it the name of the in-place op? */
+/* True if it is the op's name, or the name of its in-place op, with an underscore after it. */
 static bool ind__is_op_name(const char *name, int op, bool *in_place) {
     *in_place = false;
     if (name[0] != ind__op_rows[op].name[0]) return false;
@@ -19903,8 +19903,8 @@ static bool ind__parse_keyword(ind__parser *p, ind__parsed_call *call) {
     return ind__bad_keyword(p, call, at, name);
 }
 
-/* Can the next token be operand k? PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias). There a
-   number or list in place of a tensor is the next attribute. */
+/* True if the next token can be operand k. PyTorch writes gather(x, dim, index) and layer_norm(x, shape, weight, bias):
+   there a number or list in place of a tensor is the next attribute. */
 static bool ind__fits_operand(ind__parser *p, const ind__parsed_call *call, uint32_t k) {
     bool whole;
     if (call->schema->operand[k].list) return true;
@@ -20218,11 +20218,11 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* the type, which names a size that the op makes: parsed after the op */
-    char size[IND__MAX_NAME + 1]; /* that size */
+    const char *late;             /* a type that names a size of the op's result: parsed after the op */
+    char size[IND__MAX_NAME + 1]; /* the name of that size */
 } ind__parsed_result;
 
-/* Finds the first name within the brackets of a type that is no size of the graph yet; false: there is none. *end
+/* Finds the first name within the brackets of a type that is not yet a size of the graph; false: there is none. *end
    points after the type. */
 static bool ind__find_new_size(ind__parser *p, char name[IND__MAX_NAME + 1], const char **end) {
     const char *at = p->at + strspn(p->at, " ");
@@ -20309,7 +20309,7 @@ static bool ind__name_results(ind__parser *p, const ind__parsed_call *call, cons
     return true;
 }
 
-/* Does a call without a result name start here? */
+/* True if a call without a result name starts here. */
 static bool ind__at_call(ind__parser *p) {
     ind__skip(p);
     ind__parser ahead = {.at = p->at + ind__name_length(p->at)};
@@ -20456,8 +20456,8 @@ static void ind__combine_of_text(ind_ops *o, const ind_value *left, const ind_va
     if (p->status) ind__fail(o->context, p->status, "column %d: %s", (int)(p->error_at - p->text) + 1, p->error);
 }
 
-/* Returns the combine function of a parsed scan; NULL without an error: its operands are wrong, and its rule reports
-   that. */
+/* Returns the combine function of a parsed scan. NULL without an error: its operands are wrong, which its rule
+   reports. */
 static ind_body *ind__parsed_combine(ind__parser *p, const ind__parsed_call *call) {
     ind_tensor x[IND__MAX_STATES];
     if (call->op != IND_OP_ASSOCIATIVE_SCAN) return NULL;
@@ -20556,7 +20556,7 @@ static bool ind__need_extern_argument(ind__parser *p, ind__parsed_call *call, in
     return true;
 }
 
-/* Takes the types before "=" as those of the declared results, unless a shape rule gives them. */
+/* Uses the types before "=" as the types of the declared results, unless a shape rule gives them. */
 static bool ind__extern_written_types(ind__parser *p, ind__extern_build *b, const ind__parsed_result *r, int num) {
     bool any = false, all = true;
     for (int k = 0; k < num - b->num_mutates; k++) any = any || r[k].typed, all = all && r[k].typed;
@@ -20619,7 +20619,7 @@ static void ind__parse_assign(ind__parser *p) {
     ind__free(p->g->context, result);
 }
 
-/* Is this word a keyword of a statement and not a tensor of that name? A name follows a keyword. */
+/* True if this word is a keyword of a statement, not a tensor of that name. A name follows a keyword. */
 static bool ind__take_keyword(ind__parser *p, const char *word) {
     if (!ind__at_word(p, word)) return false;
     ind__parser ahead = {.at = p->at + strlen(word)};
@@ -20874,8 +20874,8 @@ static ind_status ind__verify_types(const ind_graph *g, const ind__node *n) {
     return status;
 }
 
-/* Checks the invariants: operands come before their users; results are numbered in order and have the types that the op
-   infers; names are unique and found; outputs exist and are not numbers. */
+/* Checks the invariants. Operands come before their users. Results are numbered in order and have the types that the op
+   infers. Names are unique and found. Outputs exist and are not numbers. */
 static ind_status ind__verify_nodes(const ind_graph *g) {
     uint32_t next = 1;
     for (uint32_t i = 1; i < g->num_nodes; i++) {
@@ -20920,8 +20920,8 @@ ind_status ind__graph_verify(const ind_graph *g) {
 
 /* =============================================================================================== src/graph/import.c */
 /* ------------------------------------------------------------------------------------------------ >>import */
-/* Copies a graph between contexts: a compile uses the context of its module; the graph of a kernel goes to the user's
-   context. */
+/* Copies a graph between contexts. A compile uses the context of its module; the graph of a kernel is copied to the
+   user's context. */
 
 typedef struct graph__import {
     ind__import exprs;
@@ -21071,15 +21071,15 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
 /* ======================================================================================== src/graph/passes/passes.c */
 /* ------------------------------------------------------------------------------------------------ >>passes */
 
-/* A round copies the graph, front to back, and asks every enabled pass about each node once its operands are in the
-   copy. So one round is linear, chains collapse within it, and a pass is one function:
+/* An iteration copies the graph, front to back, and applies every enabled pass to each node once its operands are in
+   the copy. So an iteration is linear, chains collapse within it, and a pass is one function:
 
        FOLD   needs  all operands uniform (scalar or full)      keeps  dtype, shape and the value bit by bit
        NOOP   needs  nothing                                    keeps  dtype, shape and the value; -0 + 0 may stay -0
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Rounds repeat until none changes anything, at most IND__MAX_ROUNDS. */
+   Iterations repeat until nothing changes, at most IND__MAX_ROUNDS times. */
 #define IND__MAX_ROUNDS 8
 
 typedef struct graph__rewrite {
@@ -21093,8 +21093,8 @@ typedef struct graph__rewrite {
     bool changed;
 } graph__rewrite;
 
-/* Visits a node whose operands are tensors of r->to and whose results are those of r->from. Returns the tensor of r->to
-   that replaces its first result (the others follow); 0: the node stays. */
+/* Visits a node whose operands are tensors of r->to and whose results are tensors of r->from. Returns the tensor of
+   r->to that replaces its first result (the others follow); 0: the node is kept. */
 typedef uint32_t (*graph__pass_fn)(graph__rewrite *r, const ind__node *n);
 
 static bool graph__same_shape(const ind__tensor_info *a, const ind__tensor_info *b) {
@@ -21132,7 +21132,7 @@ static bool graph__fold_float(ind_graph_op op, double a, double b, double *out) 
     }
 }
 
-/* Computes in unsigned numbers: integers wrap around. */
+/* Computes in unsigned integers, which wrap around. */
 static bool graph__fold_int(ind_graph_op op, int64_t a, int64_t b, int64_t *out) {
     switch (op) {
     case IND_OP_ADD: *out = (int64_t)((uint64_t)a + (uint64_t)b); return true;
@@ -21201,7 +21201,7 @@ static bool graph__fold_unary(ind_graph_op op, ind_dtype t, graph__typed_number 
     }
 }
 
-/* Folds only ops that every device rounds alike: exp and the like are left to the device. */
+/* Folds only ops that every device rounds alike. exp and the like are left to the device. */
 static bool graph__fold_value(const ind_graph *g, const ind__node *n, ind_dtype result, graph__typed_number *out) {
     graph__typed_number x[3];
     if (ind__op_has(n->op, 'U')) {
@@ -21254,7 +21254,7 @@ static uint32_t graph__pass_fold(graph__rewrite *r, const ind__node *n) {
 /* ========================================================================================== src/graph/passes/noop.c */
 /* ---- NOOP ---- */
 
-/* Is a cast to `wide` and back lossless? */
+/* True if a cast to `wide` and back is lossless. */
 static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     if (ind_dtype_is_float(narrow) && !ind_dtype_is_float(wide)) return false;
     if (ind_dtype_is_integer(narrow) && ind_dtype_is_float(wide)) {
@@ -21331,7 +21331,7 @@ static uint32_t graph__noop_candidate(const graph__rewrite *r, const ind__node *
     case IND_OP_VIEW:
     case IND_OP_UNSQUEEZE:
     case IND_OP_SQUEEZE: return graph__unreshaped(r, n);
-    case IND_OP_SLICE: /* equal size implies the full range */
+    case IND_OP_SLICE: /* equal sizes imply the full range */
     case IND_OP_EXPAND: return a;
     case IND_OP_CAT: return n->num_operands == 1 ? a : 0;
     default: return 0;
@@ -21408,7 +21408,7 @@ static uint32_t graph__pass_cse(graph__rewrite *r, const ind__node *n) {
 }
 
 /* =========================================================================================== src/graph/passes/run.c */
-/* ---- rounds ---- */
+/* ---- iterations ---- */
 
 static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_DCE] = NULL, /* selects the nodes: mark_live_nodes */
@@ -21417,7 +21417,7 @@ static const graph__pass_fn graph__pass_table[IND_NUM_PASSES] = {
     [IND_PASS_CSE] = graph__pass_cse,
 };
 
-/* Returns the data-dependent sizes in a node's inputs and results, as bits. */
+/* Returns the data-dependent sizes used by a node's operands and results, as bits. */
 static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     uint64_t in = 0;
     for (uint32_t r = 0; g->num_unbacked && r < n->num_results; r++) {
@@ -21433,8 +21433,8 @@ static uint64_t graph__sizes_from_data(const ind_graph *g, const ind__node *n) {
     return in;
 }
 
-/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and always
-   stay. */
+/* Finds dead code: nodes that no output needs. Inputs and constants are part of the graph's signature and are always
+   kept. */
 static void graph__mark_live_nodes(graph__rewrite *r) {
     const ind_graph *g = r->from;
     bool all = !(r->enabled >> IND_PASS_DCE & 1);
@@ -21543,7 +21543,7 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
     return IND_OK;
 }
 
-/* One round: *out is a rewritten copy of g. */
+/* One iteration: *out is a rewritten copy of g. */
 static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
     ind_context *c = g->context;
     graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
@@ -21573,7 +21573,7 @@ static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind
     return status;
 }
 
-/* Moves facts and conditions to a rewritten copy: the source graph may be destroyed before it. */
+/* Moves facts and conditions to a rewritten copy, as the source graph may be destroyed before it. */
 static void ind__graph_take_facts(ind_graph *copy, ind_graph *g) {
     copy->facts_borrowed = false;
     g->facts_borrowed = true;
@@ -22036,16 +22036,16 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
 
 /* ========================================================================================== src/graph/raise/raise.c */
 /* ------------------------------------------------------------------------------------------------- >>raise */
-/* The opposite of a lowering: the recorded body of a kernel, or of a custom op, as a graph of ops. Its inputs are the
-   buffers that it reads, its outputs those that it writes, under their names.
+/* The opposite of a lowering: turns the recorded body of a kernel, or of a custom op, into a graph of ops. Inputs are
+   the buffers that it reads, outputs the buffers that it writes, under their names.
 
-   Every loop of the body is a dimension, so a value is a tensor of that rank, of size 1 along the loops that it does
-   not depend on; numbers stay numbers until an op needs a tensor. Loops are split first where that rids an index of a
-   division, as every affine index is a view. An index that is no view becomes a tensor of integers and the access a
+   Every loop of the body becomes a dimension. A value is a tensor of that rank, with size 1 along loops on which it
+   does not depend. Numbers stay numbers until an op needs a tensor. Every affine index becomes a view, so loops are
+   first split if that removes a division from an index. Any other index becomes a tensor of integers and the access a
    take, whose lowering turns it back into an index. */
 
 typedef struct graph__raised_buffer {
-    ind_tensor held; /* what it holds now; of `size`, contiguous as in memory */
+    ind_tensor held; /* its current contents; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
     bool parts;       /* other kernels store into it after this one */
@@ -22066,16 +22066,16 @@ typedef struct graph__raise {
     struct {
         ind_expr e;
         ind_tensor t;
-    } * made; /* tensors of index expressions, each made once */
+    } * made; /* tensors of index expressions, each created once */
     uint32_t num_made, cap_made;
-    const ind__unbacked *unbacked; /* sizes from data, of which those used are sizes of the graph */
+    const ind__unbacked *unbacked; /* data-dependent sizes; those used are sizes of the graph */
     uint32_t num_unbacked;
-    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and what it is here */
+    ind_expr from_data[IND__MAX_UNBACKED], declared[IND__MAX_UNBACKED]; /* each, and the size that replaces it here */
     int num_declared;
-    bool keeps_checks; /* of indices that nothing reads */
+    bool keeps_checks; /* checks of unused indices were added */
 } graph__raise;
 
-/* The op of a graph that computes what the loop op does; 0: it takes more than a name. */
+/* The graph op that computes the loop op; 0: it takes more than one op. */
 static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
     [IND_LOOP_NEG] = IND_OP_NEG,
     [IND_LOOP_ABS] = IND_OP_ABS,
@@ -22152,7 +22152,7 @@ static const uint16_t graph__raised_op[IND_NUM_LOOP_OPS] = {
 };
 
 /* ============================================================================================ src/graph/raise/ops.c */
-/* ---- one op each */
+/* ---- helpers for single ops */
 
 static ind_tensor graph__raise_call(graph__raise *r, ind_graph_op op, const ind_tensor *x, uint32_t n,
                                     const ind__attr *attrs, uint32_t num_attrs) {
@@ -22176,7 +22176,7 @@ static ind_tensor graph__raise_where(graph__raise *r, ind_tensor condition, ind_
     return graph__raise_call(r, IND_OP_WHERE, x, 3, NULL, 0);
 }
 
-/* What a tensor is a reshape of; id 0: it is none. */
+/* Returns the operand of which x is a reshape; id 0: x is not a reshape. */
 static ind_tensor graph__raised_from(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -22187,7 +22187,7 @@ static ind_tensor graph__raise_reshape(graph__raise *r, ind_tensor x, const ind_
 
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank);
 
-/* The narrow float that x is the f32 of, be it seen reshaped or permuted; id 0: of none. */
+/* Returns the 16-bit float that x widens, also through reshapes and permutes; id 0: none. */
 static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -22197,8 +22197,8 @@ static ind_tensor graph__raised_narrow(const graph__raise *r, ind_tensor x) {
     return ind_dtype_is_float(dtype) && ind_dtype_compute(dtype) != dtype ? from : (ind_tensor){r->g, 0};
 }
 
-/* What is reshaped or permuted is cast before: so that views meet. What was widened is as it was when narrowed again.
-   Views meet, so there are few of them in a row. */
+/* Casts x. The cast is moved before reshapes and permutes, so that consecutive views combine; thus there are few of
+   them in a row. Narrowing a widened tensor returns the original. */
 static ind_tensor graph__raise_cast(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     const ind__tensor_info *t = ind__tensor_of(x);
     const ind__node *n = t ? &r->g->node[t->node] : NULL;
@@ -22229,7 +22229,7 @@ static bool graph__raised_has_size(ind_tensor x, const ind_expr *size, int rank)
     return same;
 }
 
-/* An op that takes sizes and does nothing where the tensor has them already. */
+/* An op that takes sizes; omitted if the tensor already has them. */
 static ind_tensor graph__raise_sized(graph__raise *r, ind_graph_op op, ind_tensor x, const ind_expr *size, int rank) {
     ind__attr a = ind__attr_sizes(size, rank);
     return graph__raised_has_size(x, size, rank) ? x : graph__raise_call(r, op, &x, 1, &a, 1);
@@ -22249,13 +22249,13 @@ static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *d
     return (ind__attr){.kind = IND__ATTR_INTS, .list = list, .count = n};
 }
 
-/* Dimensions of size 1 are left out of it: where only they are moved, a reshape does. */
+/* Permutes only dimensions of size other than 1. If only dimensions of size 1 move, a reshape suffices. */
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
     ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
     int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
     bool in_order = true;
     for (int d = 0; d < rank; d++) {
-        place[d] = n; /* of dimension d among those not of size 1 */
+        place[d] = n; /* index of dimension d among those of size other than 1 */
         if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
     }
     for (int d = 0; d < rank; d++) {
@@ -22268,7 +22268,7 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
     if (in_order) return graph__raise_reshape(r, x, size, rank);
     x = graph__raise_reshape(r, x, kept, n);
     const ind__node *from = x.id ? &r->g->node[r->g->tensor[x.id].node] : NULL;
-    if (from && from->op == IND_OP_PERMUTE) { /* two of them are one */
+    if (from && from->op == IND_OP_PERMUTE) { /* combine two permutes */
         for (int d = 0; d < n; d++) moved[d] = graph__permuted_dim(from, n, moved[d]);
         x.id = from->operand[0];
         for (int d = 0; d < n; d++) kept[d] = ind_tensor_size(x, moved[d]);
@@ -22286,7 +22286,7 @@ static ind_tensor graph__raise_flat(graph__raise *r, ind_tensor x) {
     return graph__raise_reshape(r, x, &numel, 1);
 }
 
-/* A 0-d tensor of what is a number in the body. */
+/* A 0-d tensor for a number of the body. */
 static ind_tensor graph__raise_full(graph__raise *r, const ind__inst *i) {
     ind_dtype dtype = (ind_dtype)i->dtype;
     bool is_float = ind_dtype_is_float(dtype);
@@ -22303,7 +22303,7 @@ static bool graph__raised_is_one(const graph__raise *r, ind_expr e) {
     return ind_expr_same(e, ind_int(r->c, 1));
 }
 
-/* Size along dimension d of the loops; values of no dimension depend on no loop. */
+/* Size along dimension d of the loops. A 0-d value depends on no loop. */
 static ind_expr graph__raised_size(const graph__raise *r, ind_tensor x, int d) {
     const ind__tensor_info *t = ind__tensor_of(x);
     return t && t->rank == r->rank ? t->size[d] : ind_int(r->c, 1);
@@ -22313,8 +22313,8 @@ static bool graph__raised_varies(const graph__raise *r, ind_tensor x, int d) {
     return !graph__raised_is_one(r, graph__raised_size(r, x, d));
 }
 
-/* x, whose dimensions are those listed of n, in that order, as a tensor over all n: permuted to their order, of size 1
-   along the others. */
+/* Turns x, whose dimensions are the loops `of` in this order, into a tensor over all n loops: permuted to loop order,
+   with size 1 along the others. */
 static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of, int num, int n) {
     int dims[IND_MAX_RANK], k = 0;
     ind_expr size[IND_MAX_RANK];
@@ -22330,8 +22330,8 @@ static ind_tensor graph__raise_over(graph__raise *r, ind_tensor x, const int *of
 /* ========================================================================================== src/graph/raise/index.c */
 /* ---- affine indices */
 
-/* e = offset + sum of stride[k] * symbol[k], each symbol going from 0 to below extent[k]. A negative stride is turned
-   round, and its symbol marked as flipped. */
+/* e = offset + sum of stride[k] * symbol[k], with each symbol in [0, extent[k]). A negative stride is negated and its
+   symbol marked as flipped. */
 typedef struct graph__strided {
     int n;
     ind_expr symbol[IND_MAX_RANK + 1], extent[IND_MAX_RANK + 1], stride[IND_MAX_RANK + 1], offset;
@@ -22356,8 +22356,8 @@ static bool graph__strided_of(graph__raise *r, graph__strided *s, ind_expr e) {
     return ind__expr_is_size(s->offset);
 }
 
-/* The used symbols from the largest stride to the smallest, where each stride is that below times its extent and the
-   last is 1: then they number `covered` elements. False: they do not. */
+/* Orders the used symbols from the largest stride to the smallest. True if each stride is the next one times its
+   extent, and the last is 1: the symbols then number `covered` contiguous elements. */
 static bool graph__strided_order(graph__raise *r, const graph__strided *s, int *order, int *num, ind_expr *covered) {
     int left = 0;
     uint32_t taken = 0;
@@ -22402,7 +22402,7 @@ static ind_tensor graph__raise_arange(graph__raise *r, ind_expr start, ind_expr 
     return graph__raise_over(r, x, &v, 1, r->rank);
 }
 
-/* Numbers that follow each other over several loops: one arange in their shape. id 0, without an error: they do not. */
+/* Consecutive numbers over several loops: one arange, reshaped. id 0, without an error: not consecutive. */
 static ind_tensor graph__raise_run(graph__raise *r, ind_expr e) {
     graph__strided s = {0};
     int order[IND_MAX_RANK + 1], num;
@@ -22426,7 +22426,7 @@ static int graph__raised_loop(const graph__raise *r, ind_expr symbol) {
     return -1;
 }
 
-/* The only loop in e, in which it is affine with a coefficient whose sign is known; -1: there is no such. */
+/* Returns the first loop that e depends on, if e is affine in it alone, with a coefficient of known sign; else -1. */
 static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr *coefficient, ind_expr *rest) {
     ind_expr zero = ind_int(r->c, 0);
     for (int v = 0; v < r->rank; v++) {
@@ -22440,7 +22440,7 @@ static int graph__raised_affine_loop(const graph__raise *r, ind_expr e, ind_expr
 
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n);
 
-/* Tensors of indices that were read from memory are made when first needed: rows of a table do without. */
+/* Returns the tensor of indices read from memory, created on first use: rows of a table do not need it. */
 static ind_tensor graph__raise_indirect(graph__raise *r, ind_expr symbol) {
     uint32_t n = (uint32_t)ind_expr_symbol(symbol)->slot;
     if (n >= r->body->num_inst) return (ind_tensor){r->g, 0};
@@ -22456,7 +22456,7 @@ static ind_tensor graph__raise_symbol(graph__raise *r, ind_expr e) {
                                                            : graph__raise_arange(r, e, one, one, -1);
 }
 
-/* a op b op c ..; a number stands behind a tensor, as some ops need one first. */
+/* a op b op c ..; a number comes after a tensor, as some ops need a tensor first. */
 static ind_tensor graph__raise_chain(graph__raise *r, ind_graph_op op, ind_expr e) {
     ind_tensor all = {r->g, 0};
     for (int i = ind_expr_num_args(e); i-- > 0;) {
@@ -22509,7 +22509,8 @@ static ind_tensor graph__raise_expr_op(graph__raise *r, ind_expr e) {
     }
 }
 
-/* Value of e over the loops: i64, a condition bool, an integer a number. Expressions are at most 160 levels deep. */
+/* Value of e over the loops: i64; for a condition bool; for an integer a number. Expressions are at most 160 levels
+   deep. */
 static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     int64_t number;
     if (ind_expr_is_int(e, &number)) return graph__raise_integer(r, number);
@@ -22526,7 +22527,7 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
 /* ======================================================================================= src/graph/raise/accesses.c */
 /* ---- accesses */
 
-/* All of x, its dimensions regrouped and permuted. */
+/* All of x, with dimensions regrouped and permuted. */
 static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     int order[IND_MAX_RANK + 1], num;
     ind_expr covered, size[IND_MAX_RANK + 1];
@@ -22544,7 +22545,7 @@ static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_b
     return graph__raise_reshape(r, x, size, s->n);
 }
 
-/* Which symbol moves along each dimension of the buffer, by how many places, and where it begins. */
+/* The symbol along each dimension of the buffer, its step, and its first index. */
 typedef struct graph__slices {
     int symbol[IND_MAX_RANK]; /* -1: none */
     ind_expr step[IND_MAX_RANK], first[IND_MAX_RANK];
@@ -22594,7 +22595,7 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
     return all ? x : graph__raise_call(r, IND_OP_SLICE, &x, 1, a, 4);
 }
 
-/* A part of x: along each dimension one element or a range of them. */
+/* A part of x: one element or a range along each dimension. */
 static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     graph__slices p;
     ind_tensor x = b->held;
@@ -22623,12 +22624,12 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     known = known && (empty || ind_known_lt(last, ind_expr_product(r->c, b->size, b->rank)));
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
-    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* where a buffer begins */
+    if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* the beginning of the buffer */
     return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
 }
 
-/* The elements of a buffer at e as a view of it with one dimension for each symbol; id 0, without an error: there is
-   none, or it is not proven that all lie within. */
+/* The elements of a buffer at e, as a view with one dimension per symbol. id 0, without an error: there is no such
+   view, or not all elements are provably in bounds. */
 static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer *b, ind_expr e, graph__strided *s) {
     ind_tensor x = {r->g, 0};
     if (s->n > IND_MAX_RANK || !graph__strided_of(r, s, e)) return x;
@@ -22643,7 +22644,7 @@ static ind_tensor graph__raise_view(graph__raise *r, const graph__raised_buffer 
     return n && x.id ? graph__raise_call(r, IND_OP_FLIP, &x, 1, &a, 1) : x;
 }
 
-/* The one index symbol in e that was read from memory, where it is the only one; else invalid. */
+/* Returns the index symbol in e that was read from memory if there is exactly one; else invalid. */
 static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
     ind_expr found = {r->c, 0}, symbol[32];
     int n = ind__expr_symbols(e, symbol, 32);
@@ -22655,7 +22656,7 @@ static ind_expr graph__raised_indirect_in(const graph__raise *r, ind_expr e) {
     return n > 32 ? (ind_expr){r->c, 0} : found;
 }
 
-/* table [T, loops..] at t, where they share no loop: index_select, or index where t counts from the end. */
+/* table [T, loops..] at t, if they share no loop: index_select, or index if t may count from the end. */
 static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tensor t, bool wrap) {
     int of[IND_MAX_RANK], num = 0;
     ind_expr size[IND_MAX_RANK];
@@ -22678,7 +22679,7 @@ static ind_tensor graph__raise_rows(graph__raise *r, ind_tensor table, ind_tenso
     return graph__raise_over(r, y, of, num, r->rank);
 }
 
-/* table [T, loops..] at t, element by element. */
+/* table [T, loops..] at t, elementwise. */
 static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_tensor t) {
     const ind__tensor_info *x = ind__tensor_of(table);
     ind_expr size[IND_MAX_RANK + 1];
@@ -22696,7 +22697,7 @@ static ind_tensor graph__raise_gather(graph__raise *r, ind_tensor table, ind_ten
 
 static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n);
 
-/* A buffer at e, which has one index that was read from memory, as rows of a table; id 0: it is more than that. */
+/* A buffer at e, with a single index read from memory, as rows of a table. id 0: e has another form. */
 static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffer *b, ind_expr e) {
     ind_expr symbol = graph__raised_indirect_in(r, e);
     graph__strided s = {0};
@@ -22714,7 +22715,7 @@ static ind_tensor graph__raise_lookup(graph__raise *r, const graph__raised_buffe
     return wrap ? (ind_tensor){r->g, 0} : graph__raise_gather(r, table, t);
 }
 
-/* The flat buffer with one element more, for those that a mask leaves out. */
+/* The flat buffer with one more element, for masked-out accesses. */
 static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
     ind_expr one = ind_int(r->c, 1);
     ind__attr a[3] = {ind__attr_sizes(&one, 1), ind__attr_number(0), ind__attr_dtype(ind_tensor_dtype(flat))};
@@ -22722,7 +22723,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
     return graph__raise_call(r, IND_OP_CAT, x, 2, NULL, 0);
 }
 
-/* The elements at e; where the mask is false any. */
+/* The elements at e; any element where the mask is false. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
     ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
@@ -22736,7 +22737,7 @@ static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer 
     return graph__raise_two(r, IND_OP_TAKE, x, at);
 }
 
-/* Offset of an access in its buffer, over the loops as they are now. */
+/* Offset of an access in its buffer, over the current loops. */
 static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) {
     const graph__raised_buffer *b = &r->buffer[i->source];
     const ind_expr *index = i->num_index ? r->loops.index + i->index : NULL;
@@ -22744,7 +22745,7 @@ static ind_expr graph__raised_offset(const graph__raise *r, const ind__inst *i) 
     return linear ? index[0] : ind__linearise(r->c, index, b->size, b->rank);
 }
 
-/* Is the value of a masked load only looked at where the mask holds? */
+/* True if the value of a masked load is used only where the mask is true. */
 static bool graph__raised_mask_idle(const graph__raise *r, uint32_t load) {
     const ind_body *b = r->body;
     for (uint32_t n = load + 1; n < b->num_inst; n++) {
@@ -22763,7 +22764,7 @@ static bool graph__raised_is_empty(const graph__raise *r, const ind_expr *size, 
     return empty && r->c;
 }
 
-/* What changes nothing when it is joined so, of these sizes. */
+/* A tensor of these sizes with the neutral element of the reduction. */
 static ind_tensor graph__raise_neutral(graph__raise *r, const ind_expr *size, int rank, ind_dtype dtype,
                                        ind_reduction how) {
     bool is_float = ind_dtype_is_float(dtype);
@@ -22804,13 +22805,13 @@ static ind_tensor graph__raise_load(graph__raise *r, uint32_t n) {
 /* =================================================================================== src/graph/raise/instructions.c */
 /* ---- instructions */
 
-/* The value of an index expression; that of a condition is bool, though the instruction is not. */
+/* Value of an index expression. A condition is bool, although the instruction is not. */
 static ind_tensor graph__raise_index(graph__raise *r, const ind__inst *i) {
     ind_expr e = r->loops.index[i->index], one = ind_int(r->c, 1);
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The value of an instruction as a tensor, be it a number. Numbers and indices are made when first needed. */
+/* Value of an instruction as a tensor, even if it is a number. Numbers and indices are created on first use. */
 static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     if (i->op == IND_LOOP_INDIRECT) return graph__raise_indirect(r, r->body->index[i->index + 1]);
@@ -22820,9 +22821,9 @@ static ind_tensor graph__raise_operand(graph__raise *r, uint32_t n) {
     return r->value[n];
 }
 
-/* Operands of an op on values: numbers stay numbers beside a tensor of their type, where they promote weakly and so
-   change nothing. The condition of a where, bools, and both numbers of pow (which knows some exponents by name) do not.
- */
+/* Operands of an op on values. A number stays a number next to a tensor of its type: it promotes weakly, which changes
+   nothing. Exceptions: the condition of a where, bools, and both operands of pow, which special-cases some numeric
+   exponents. */
 static void graph__raise_operands(graph__raise *r, const ind__inst *i, ind_tensor *x, int n) {
     bool tensor = false;
     int first = i->op == IND_LOOP_WHERE;
@@ -22851,7 +22852,7 @@ static ind_tensor graph__raise_pointwise(graph__raise *r, const ind__inst *i) {
     return graph__raise_call(r, op, x, (uint32_t)n, &trunc, whole);
 }
 
-/* A function of the user's, which the graph declares. */
+/* Calls a function of the user, which the graph declares. */
 static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
     const ind__function *f = i->imm.function;
     uint32_t id[IND__MAX_ARGS];
@@ -22863,13 +22864,13 @@ static ind_tensor graph__raise_user_call(graph__raise *r, const ind__inst *i) {
     return graph__raise_cast(r, y, (ind_dtype)i->dtype);
 }
 
-/* Rounds an f32 to a type of memory and back. */
+/* Rounds an f32 to a storage type and back. */
 static ind_tensor graph__raise_round(graph__raise *r, const ind__inst *i, ind_dtype to) {
     ind_tensor x = graph__raise_cast(r, graph__raise_operand(r, i->arg[0]), to);
     return graph__raise_cast(r, x, (ind_dtype)i->dtype);
 }
 
-/* The value checked as an index: what the table of all indices has at it. */
+/* Checks a value as an index: loads it from the arange of all indices. */
 static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     const ind__inst *i = &r->body->inst[n];
     ind_expr extent = r->loops.index[i->index], one = ind_int(r->c, 1);
@@ -22885,7 +22886,7 @@ static ind_tensor graph__raise_checked(graph__raise *r, uint32_t n) {
     return graph__raise_reshape(r, graph__raise_call(r, IND_OP_GATHER, x, 2, &dim, 1), size, rank);
 }
 
-/* A cast; a condition on indices needs none to be bool. */
+/* A cast. A condition on indices already is bool. */
 static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
     const ind__inst *from = &r->body->inst[i->arg[0]];
     ind_tensor x = from->op == IND_LOOP_INDEX && i->dtype == IND_BOOL ? graph__raise_index(r, from)
@@ -22896,14 +22897,14 @@ static ind_tensor graph__raise_cast_op(graph__raise *r, const ind__inst *i) {
 /* ===================================================================================== src/graph/raise/reductions.c */
 /* ---- reductions */
 
-/* x over all reduction loops, and over no fewer parallel ones than it was. */
+/* Expands x over all reduction loops; its parallel dimensions are unchanged. */
 static ind_tensor graph__raise_over_row(graph__raise *r, ind_tensor x) {
     ind_expr size[IND_MAX_RANK];
     for (int d = 0; d < r->rank; d++) size[d] = d < r->loops.rank ? graph__raised_size(r, x, d) : r->loops.extent[d];
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* An op that takes several dimensions: over all reduction loops, which stay with size 1. */
+/* An op that takes several dimensions: reduces over all reduction loops, keeping them with size 1. */
 static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
     int dims[IND_MAX_RANK], n = 0;
     ind_expr list[IND_MAX_RANK];
@@ -22913,7 +22914,7 @@ static ind_tensor graph__raise_reduce_dims(graph__raise *r, ind_graph_op op, ind
     return graph__raise_call(r, op, &x, 1, a, op == IND_OP_SUM ? 3 : 2);
 }
 
-/* One that takes one dimension, along which the reduction loops are laid out. */
+/* An op that takes one dimension: the reduction loops are flattened to it. */
 static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_tensor x, ind_dtype dtype) {
     ind_expr size[IND_MAX_RANK];
     int rank = r->loops.rank;
@@ -22927,8 +22928,8 @@ static ind_tensor graph__raise_reduce_dim(graph__raise *r, ind_graph_op op, ind_
     return graph__raise_reshape(r, x, size, r->rank);
 }
 
-/* The sum of squared deviations is the variance with 1 for the degrees of freedom, where the number of elements is
-   known; else the variance times that number. */
+/* The sum of squared deviations: the variance with divisor 1 if the number of elements is known; else the variance
+   times that number. */
 static ind_tensor graph__raise_welford(graph__raise *r, ind_tensor x, int64_t part) {
     int dims[IND_MAX_RANK], n = 0;
     int64_t count;
@@ -22952,7 +22953,7 @@ static ind_tensor graph__raise_softmax_part(graph__raise *r, ind_tensor x, int64
     return graph__raise_reduce_dims(r, IND_OP_SUM, term, ind_tensor_dtype(term));
 }
 
-/* Loops of a matrix product by what they index: both operands, the first, the second, or the elements summed. */
+/* Loops of a matrix product by the operands that they index: both, the first, the second; and the summed loops. */
 typedef struct graph__product_loops {
     int batch[IND_MAX_RANK], m[IND_MAX_RANK], n[IND_MAX_RANK], k[IND_MAX_RANK];
     int num_batch, num_m, num_n, num_k;
@@ -22982,7 +22983,7 @@ static ind_expr graph__raise_push(const graph__raise *r, ind_tensor x, const int
     return points;
 }
 
-/* An operand as a matrix: [batch, first, second], its loops in this order; no batch where there is none. */
+/* Operand as a matrix [batch, first, second], with its loops in this order; no batch dimension if there is no batch. */
 static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph__product_loops *p, const int *first,
                                       int num_first, const int *second, int num_second) {
     int dims[IND_MAX_RANK], rank = 0, n = 0;
@@ -22994,13 +22995,13 @@ static ind_tensor graph__raise_matrix(graph__raise *r, ind_tensor x, const graph
     for (int d = 0; d < r->loops.rank; d++) {
         bool there = false;
         for (int k = 0; k < rank; k++) there = there || dims[k] == d;
-        if (!there) dims[rank++] = d; /* of size 1 */
+        if (!there) dims[rank++] = d; /* has size 1 */
     }
     return graph__raise_reshape(r, graph__raise_permute(r, x, dims, rank), size, n);
 }
 
-/* A product of narrow floats is that of what they are widened to, and as good as that inside a kernel, where results
-   are not rounded. */
+/* Uses the 16-bit operands of a product instead of their widened values. The result is equivalent inside a kernel,
+   where products are not rounded. */
 static void graph__raise_narrow_operands(graph__raise *r, ind_tensor *a, ind_tensor *b) {
     ind_tensor *x[2] = {a, b}, narrow[2];
     ind_dtype dtype[2];
@@ -23052,8 +23053,7 @@ static ind_tensor graph__raise_reduce(graph__raise *r, const ind__inst *i, int64
 
 /* ---- scans: along the last loop */
 
-/* The loops in the order in which the first result of scan n is laid out, which is that of its dimensions: so what is
-   written needs no permutation. */
+/* Orders the loops as the first stored result of scan n is laid out, so that the store needs no permutation. */
 static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
     graph__strided s = {0};
     int num = 0, found[IND_MAX_RANK + 1];
@@ -23070,7 +23070,7 @@ static void graph__raised_scan_order(graph__raise *r, uint32_t n, int *order) {
     }
 }
 
-/* A result of scan n over the loops in their own order. */
+/* A result of scan n, permuted back to loop order. */
 static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x) {
     int order[IND_MAX_RANK], back[IND_MAX_RANK];
     graph__raised_scan_order(r, n, order);
@@ -23078,7 +23078,7 @@ static ind_tensor graph__raise_scanned(graph__raise *r, uint32_t n, ind_tensor x
     return x.id ? graph__raise_permute(r, x, back, r->rank) : x;
 }
 
-/* The results follow each other, laid out as they are written. */
+/* Results have consecutive ids and the layout in which they are stored. */
 static ind_tensor graph__raise_scan(graph__raise *r, uint32_t at) {
     const ind__inst *i = &r->body->inst[at];
     static const uint16_t op[IND_NUM_SCANS] = {
@@ -23114,14 +23114,14 @@ typedef struct graph__raised_combine {
     const ind__inst *scan;
 } graph__raised_combine;
 
-/* The elements' PAIRs, first to last; how many there are. */
+/* Lists the elements' PAIRs, first to last. Returns their number. */
 static int graph__raised_pairs(const ind_body *b, const ind__inst *scan, const ind__inst *pair[IND__MAX_STATES]) {
     int n = 0;
     for (uint32_t at = scan->arg[0]; at; at = b->inst[at].arg[2]) pair[n++] = &b->inst[at];
     return n;
 }
 
-/* Records what the PAIRs compute from STATEs, which stand in the kernel's body among all else. */
+/* Records the instructions that compute the PAIRs from STATEs; the kernel's body has others in between. */
 static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind_value *right, ind_value *out,
                                     void *user) {
     const graph__raised_combine *u = user;
@@ -23143,8 +23143,8 @@ static void graph__raise_combine_fn(ind_ops *o, const ind_value *left, const ind
     ind__free(ind_op_context(o), value);
 }
 
-/* Over the loops in their own order: the scan runs along the last one. Where nothing comes before, the body has the
-   identity itself. */
+/* Permutes the operands as for a scan; the scan is along the last loop. The identity of an exclusive scan is unused:
+   the body itself selects the identity. */
 static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
     graph__raised_combine u = {r->body, &r->body->inst[at]};
     const ind__inst *pair[IND__MAX_STATES];
@@ -23168,14 +23168,14 @@ static ind_tensor graph__raise_combine(graph__raise *r, uint32_t at) {
 /* ========================================================================================= src/graph/raise/stores.c */
 /* ---- stores */
 
-/* x over no loops but those that the symbols stand for, or id 0 where it varies along others. */
+/* True if x varies only along loops that the symbols use. */
 static bool graph__raised_within(const graph__raise *r, ind_tensor x, const graph__strided *s) {
     for (int v = 0; v < r->rank; v++)
         if (!s->used[v] && !graph__raised_is_one(r, r->loops.extent[v]) && graph__raised_varies(r, x, v)) return false;
     return true;
 }
 
-/* A value that fills a whole buffer: laid out as that is. id 0, without an error: it does not. */
+/* A value that fills a whole buffer, in its layout. id 0, without an error: it does not fill the buffer. */
 static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor x) {
     graph__strided s = {0};
     int order[IND_MAX_RANK + 1], num, n = 0, dims[IND_MAX_RANK];
@@ -23201,8 +23201,8 @@ static ind_tensor graph__raise_fill(graph__raise *r, const graph__raised_buffer 
     return graph__raise_reshape(r, x, b->size, b->rank);
 }
 
-/* v as the part of a buffer that a slice of one dimension is, all others being whole; id 0, without an error: it is
-   none. */
+/* Stores v to a slice along one dimension of a buffer, whole in all others. id 0, without an error: not such a
+   slice. */
 static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor v) {
     graph__strided s = {0};
     graph__slices p;
@@ -23235,7 +23235,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
 
-/* Is it stored for each element of a row, not once per row? */
+/* True if it is stored per element of a row, not once per row. */
 static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_tensor v) {
     bool element = false;
     for (int d = r->loops.rank; d < r->rank; d++)
@@ -23243,8 +23243,8 @@ static bool graph__raised_per_element(const graph__raise *r, ind_tensor at, ind_
     return element;
 }
 
-/* All points of the loops that x or `like` varies over, in their order. `all`: of the points that x does not vary over
-   each counts, as the store combines its values. */
+/* Expands x to all points of the loops along which x or `like` varies. `all`: also along other loops, as a store that
+   combines values counts each point. */
 static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor like, bool all) {
     ind_expr size[IND_MAX_RANK];
     const int counted = !all ? 0 : graph__raised_per_element(r, x, like) ? r->rank : r->loops.rank;
@@ -23255,7 +23255,7 @@ static ind_tensor graph__raise_points(graph__raise *r, ind_tensor x, ind_tensor 
     return graph__raise_expand(r, x, size, r->rank);
 }
 
-/* x, as if it were flat, with the values at the indices, put there or joined with what is there. */
+/* Stores or combines values at the indices of the flattened x. */
 static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tensor x, ind_tensor at, ind_tensor v) {
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
@@ -23267,7 +23267,7 @@ static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tens
     return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
 }
 
-/* Is what a mask asks of x implied by the check of an index of the store? */
+/* True if the check of an index of the store implies this term of the mask. */
 static bool graph__raised_checked(const graph__raise *r, const ind__inst *store, const ind__inst *compare) {
     ind_expr symbol[32];
     int n = ind__expr_symbols(r->loops.index[store->index], symbol, 32);
@@ -23284,8 +23284,8 @@ static bool graph__raised_checked(const graph__raise *r, const ind__inst *store,
     return false;
 }
 
-/* The terms of the mask of a store that say more than that its indices are in range, which the ops check themselves.
- *more: is there any? */
+/* Returns the terms of a store's mask other than range checks of its indices, which the ops do themselves. *more: there
+   are such terms. */
 static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *store, bool *more) {
     uint32_t pending[64], n = 0;
     ind_tensor all = {r->g, 0};
@@ -23307,7 +23307,7 @@ static ind_tensor graph__raise_store_mask(graph__raise *r, const ind__inst *stor
     return all;
 }
 
-/* Where a store goes. An index into the whole buffer that was read from memory is checked by the op. */
+/* Index of a store. An index into the whole buffer that was read from memory is checked by the op. */
 static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr numel) {
     const ind_symbol *s = ind_expr_symbol(e);
     ind_expr one = ind_int(r->c, 1);
@@ -23317,8 +23317,7 @@ static ind_tensor graph__raise_target(graph__raise *r, ind_expr e, ind_expr nume
     return ind_expr_is_int(e, NULL) ? graph__raise_arange(r, e, one, one, -1) : graph__raise_expr(r, e);
 }
 
-/* The buffer after a store that leaves the rest of it as it was. What a mask leaves out goes to an element more, that
-   is cut off again. */
+/* The buffer after a store to part of it. Masked-out values go to an extra element, which is then cut off. */
 static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buffer *b, const ind__inst *i, ind_expr e,
                                        ind_tensor v) {
     bool masked = false;
@@ -23336,7 +23335,7 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
     return graph__raise_reshape(r, y, b->size, b->rank);
 }
 
-/* Does anything read the index that instruction n checks? */
+/* True if anything reads the index that instruction n checks. */
 static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
     for (uint32_t k = 1; k < r->body->num_inst; k++) {
         const ind__inst *i = &r->body->inst[k];
@@ -23353,7 +23352,7 @@ static bool graph__raised_reads(const graph__raise *r, uint32_t n) {
     return false;
 }
 
-/* An index that nothing reads is checked all the same: what is stored first depends on it, though not on its value. */
+/* Keeps the checks of unused indices: makes the first stored value depend on them, without changing it. */
 static ind_tensor graph__raise_checks(graph__raise *r, ind_tensor x, ind_dtype dtype) {
     for (uint32_t n = 1; n < r->body->num_inst && !r->keeps_checks; n++) {
         if (r->body->inst[n].op != IND_LOOP_INDIRECT || graph__raised_reads(r, n)) continue;
@@ -23376,8 +23375,8 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     } else if (!i->arg[1] && !i->reduction) {
         y = graph__raise_fill(r, b, e, x);
     }
-    /* the first part of a concatenation: the kernels of the others fill the rest */
-    bool partly = b->parts || i->arg[1]; /* or what a mask leaves out lies beyond the buffer */
+    /* The first part of a concatenation: the kernels of the other parts fill the rest. */
+    bool partly = b->parts || i->arg[1]; /* or the masked-out elements are outside of the buffer */
     if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
         b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
@@ -23422,7 +23421,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
     return (ind_tensor){r->g, 0};
 }
 
-/* Makes loops v and v + 1 one, whatever the indices come to. */
+/* Merges loops v and v + 1, even if indices then need divisions. */
 static bool graph__raise_force_join(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
@@ -23439,8 +23438,8 @@ static bool graph__raise_force_join(ind__loops *l, int v) {
     return true;
 }
 
-/* More loops than a tensor may have dimensions are joined: those of which no index minds first, then the last of the
-   reduction or of the parallel ones. */
+/* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
+   affine, then the last ones of the reduction or of the parallel loops. */
 static bool graph__raise_join_loops(ind__loops *l) {
     bool joined = true;
     while (joined && l->rank + l->rrank > IND_MAX_RANK) {
@@ -23453,7 +23452,7 @@ static bool graph__raise_join_loops(ind__loops *l) {
     return l->rank + l->rrank <= IND_MAX_RANK;
 }
 
-/* Splits that rid an index of a division; a scan stays one loop. */
+/* Splits loops where that removes a division from an index. The loop of a scan is not split. */
 static void graph__raise_split_loops(ind__loops *l, bool scans) {
     ind_expr one = ind_int(l->context, 1);
     for (int v = 0; v < (scans ? l->rank : l->rank + l->rrank); v++) {
@@ -23464,7 +23463,8 @@ static void graph__raise_split_loops(ind__loops *l, bool scans) {
     }
 }
 
-/* Splits the loop that runs across the places `stride` apart in a buffer: what lies in a dimension is a loop then. */
+/* Splits the loop that crosses multiples of `stride` in a buffer, so that a dimension of the buffer has its own
+   loop. */
 static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stride) {
     ind__loops *l = &r->loops;
     ind_expr one = ind_int(r->c, 1), coefficient;
@@ -23477,7 +23477,7 @@ static void graph__raise_split_at(graph__raise *r, uint32_t index, ind_expr stri
     }
 }
 
-/* Loops that were joined are told apart as the dimensions of the first buffer that is filled. */
+/* Splits merged loops by the dimensions of the first buffer that is filled. */
 static void graph__raise_split_dims(graph__raise *r) {
     const ind_body *body = r->body;
     for (uint32_t n = 1; n < body->num_inst; n++) {
@@ -23494,13 +23494,14 @@ static void graph__raise_split_dims(graph__raise *r) {
 }
 
 /* ========================================================================================== src/graph/raise/sizes.c */
-/* ---- sizes that come from data: sizes of the graph, which whoever runs it is told by what the module read back */
+/* ---- data-dependent sizes become sizes of the graph: the caller of the graph passes the values that the module read
+   back */
 
 static ind_expr graph__raised_declared(const graph__raise *r, ind_expr e) {
     return r->num_declared ? ind__substitute(e, r->from_data, r->declared, r->num_declared) : e;
 }
 
-/* A fact that the text of the graph says too; one that is known anyway is none. */
+/* Adds a fact, also to the graph's text. A condition that is always true is not added. */
 static void graph__raise_fact(graph__raise *r, ind_expr condition) {
     ind__text t = {.context = r->c};
     ind__text_expr(&t, condition);
@@ -23511,7 +23512,7 @@ static void graph__raise_fact(graph__raise *r, ind_expr condition) {
     ind__text_free(&t);
 }
 
-/* Declares a size of the same name and range, of which is said what it never exceeds. */
+/* Declares a size of the same name and range, and its upper bound as a fact. */
 static void graph__raise_declare(graph__raise *r, const ind__unbacked *u) {
     ind_symbol s = *ind_expr_symbol(u->symbol);
     s.kind = IND_SYMBOL_SIZE;
@@ -23528,8 +23529,8 @@ static void graph__raise_data_sizes(graph__raise *r, uint64_t which) {
         if (which >> u & 1) graph__raise_declare(r, &r->unbacked[u]);
 }
 
-/* A loop or an index that was read from memory, if it goes as far as a size from data: one of declared sizes instead.
- */
+/* Replaces a loop, or an index read from memory, whose extent depends on data-dependent sizes by one with declared
+   sizes. */
 static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *from, ind_expr *to, int *n) {
     const ind_symbol *s = ind_expr_symbol(symbol);
     ind_expr extent = ind__ok(s->extent) ? graph__raised_declared(r, s->extent) : s->extent;
@@ -23540,7 +23541,7 @@ static void graph__raise_redeclare(graph__raise *r, ind_expr symbol, ind_expr *f
     to[(*n)++] = ind_symbol_expr(r->c, &own);
 }
 
-/* The loops in declared sizes only. */
+/* Rewrites the loops in declared sizes only. */
 static bool graph__raise_declared_loops(graph__raise *r) {
     ind__loops *l = &r->loops;
     const ind_body *b = r->body;
@@ -23569,7 +23570,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     for (uint32_t n = 1; n < r->body->num_inst; n++) reduces = reduces || r->body->inst[n].op == IND_LOOP_REDUCE;
     ind__loops_init(l, r->body, index);
     if (!graph__raise_declared_loops(r)) return false;
-    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* over one element */
+    if (reduces && l->rrank == 0 && l->rank < 2 * IND_MAX_RANK) { /* a reduction over one element */
         l->extent[l->rank] = ind_int(r->c, 1);
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
         l->rrank = 1;
@@ -23585,7 +23586,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
     return !l->failed;
 }
 
-/* Where a parallel loop has no points nothing happens: what is written is empty or stays as it is. */
+/* True if a parallel loop is empty: nothing is written, so the results are empty or unchanged. */
 static bool graph__raise_nothing(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
@@ -23596,7 +23597,7 @@ static bool graph__raise_nothing(graph__raise *r) {
     return true;
 }
 
-/* An opaque call as itself: its operands as it sees them, and its results, of which the last are new versions of some
+/* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
 static void graph__raise_opaque(graph__raise *r) {
     const ind__opaque *call = r->body->call;
@@ -23631,7 +23632,7 @@ static void graph__raise_body(graph__raise *r) {
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
     r->value = ind__alloc(r->c, r->body->num_inst * sizeof *r->value);
-    r->loops.index = index; /* graph__raise_free frees it */
+    r->loops.index = index; /* owned: graph__raise_free frees it */
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
@@ -23655,7 +23656,7 @@ static void graph__raise_free(graph__raise *r) {
     ind__free(r->c, r->made);
 }
 
-/* A new graph with the sizes, facts and guards of another or of a module. */
+/* Adds a condition of another graph or of a module as fact or guard. */
 static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
     if (guard)
         (void)ind_guard_that(g, text, NULL);
@@ -23663,7 +23664,7 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
         (void)ind_fact(g, text);
 }
 
-/* An input or constant for a buffer, once. */
+/* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
     if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
@@ -23672,7 +23673,7 @@ static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
 /* ========================================================================================= src/graph/raise/kernel.c */
 /* ---- a kernel */
 
-/* A name of the program's own making that a user has as well gets a tail. */
+/* Name of a buffer. A generated name that a user's tensor also has gets a suffix. */
 static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, uint32_t n) {
     const ind__buffer *b = &p->buffer[n];
     bool taken = false;
@@ -23685,7 +23686,7 @@ static const char *graph__raised_name(graph__raise *r, const ind__lowered *p, ui
     return name ? name : b->name;
 }
 
-/* Sizes in the order in which they lie in memory. */
+/* Describes a buffer. Sizes are in the order of its memory layout. */
 static void graph__raise_describe(graph__raise *r, const ind__lowered *p, uint32_t n) {
     const ind__buffer *b = &p->buffer[n];
     graph__raised_buffer *to = &r->buffer[n];
@@ -23710,7 +23711,7 @@ static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* What is written comes out under its name, or becomes what its old version holds. */
+/* A result becomes an output of its name, or the new value of the input that it mutates. */
 static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, const ind_kernel *k) {
     for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
@@ -23726,8 +23727,7 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     }
 }
 
-/* Results get names anew, in order: of those that came and went numbers are left. Outputs and new values keep theirs.
- */
+/* Renames results in order, as removed tensors leave gaps in the numbers. Outputs and new values keep their names. */
 static bool graph__raise_rename(ind_graph *g) {
     uint8_t *kept = ind__alloc(g->context, g->num_tensors);
     bool ok = kept != NULL;
@@ -23747,8 +23747,7 @@ static bool graph__raise_rename(ind_graph *g) {
     return ok;
 }
 
-/* The graph without what was made on the way and is not used, or is there twice: a rewritten copy that takes over the
-   conditions. */
+/* Removes unused and duplicate nodes: returns a rewritten copy, with the conditions moved to it. */
 static ind_graph *graph__raise_tidy(ind_graph *g) {
     ind_graph *out = NULL;
     if (g->status || ind__graph_optimise(g, 1u << IND_PASS_FOLD | 1u << IND_PASS_NOOP, &out)) {
@@ -23762,7 +23761,7 @@ static ind_graph *graph__raise_tidy(ind_graph *g) {
     return out;
 }
 
-/* The sizes that come from data in what the kernel computes, or in the shape of a buffer of it, as bits. */
+/* The data-dependent sizes used by the kernel's body or by the shape of one of its buffers, as bits. */
 static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *k) {
     uint64_t any = ind__body_unbacked(p, k->body);
     for (uint32_t i = 0; i < k->num_args; i++) {
@@ -23772,7 +23771,7 @@ static uint64_t graph__raised_unbacked(const ind__lowered *p, const ind_kernel *
     return any;
 }
 
-/* A loop has no fewer than 0 points, which is not always seen in its formula: (S*S - S) // 2. */
+/* Adds facts that loop extents are not negative, where the formula does not show it: (S*S - S) // 2. */
 static void graph__raise_natural(graph__raise *r) {
     const ind_body *b = r->body;
     ind_expr zero = ind_int(r->c, 0);
@@ -23810,7 +23809,8 @@ static ind_graph *graph__raise_kernel(ind_module *m, const ind_kernel *k) {
     return tidy;
 }
 
-/* The finished graph, or NULL with the reason. What was not proven for lack of memory must not show. */
+/* Returns the finished graph, or NULL with the reason. Fails if an allocation failed: a graph with missing proofs must
+   not be returned. */
 static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *name) {
     if (!g) return NULL;
     ind_context *c = g->context;
@@ -23822,7 +23822,7 @@ static ind_graph *graph__raise_end(ind_graph *g, uint32_t refusals, const char *
     return NULL;
 }
 
-/* In the module's context, which is locked. */
+/* Runs in the module's context, which is locked. */
 static ind_graph *graph__kernel_graph(ind_module *m, uint32_t kernel) {
     const uint32_t refusals = ind__refusals(m->context);
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -23857,7 +23857,7 @@ static const char *ind__module_result(uint32_t node, void *user) {
     return node < m->desc.num_origins ? m->desc.result_name[node] : NULL;
 }
 
-/* "# kernel 2 makes n (nonzero), u0 in buf3": and where another kernel has left the sizes from data */
+/* "# kernel 2 makes n (nonzero), u0 in buf3": with the buffers to which other kernels wrote data-dependent sizes */
 static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kernel) {
     const ind__lowered *p = m->desc.lowered;
     const ind_kernel *k = &m->desc.schedule->kernel[kernel];
@@ -23870,7 +23870,7 @@ static void ind__print_kernel_heading(ind__text *t, ind_module *m, uint32_t kern
                        p->buffer[p->unbacked[u].buffer].name);
 }
 
-/* All kernels as graphs, in the order in which they run; where there is none, why. */
+/* All kernels as graphs, in execution order; for a kernel without one, the reason. */
 static ind_status ind__print_kernels(ind__text *t, ind_module *m) {
     for (uint32_t k = 0; k < m->desc.schedule->num_kernels; k++) {
         ind_graph *g = graph__kernel_graph(m, k);

@@ -33,6 +33,6 @@
                  escapes are errors
    Comments run from # to the end of the line; the text ends at its first zero byte. */
 IND_API ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *file);
-/* Returns the graph as text, which parses to the same graph. The graph owns it; valid until the graph changes. NULL:
-   out of memory. */
+/* Returns the graph as text, which parses to the same graph. The graph owns it; it is valid until the graph changes.
+   NULL: out of memory. */
 IND_API const char *ind_graph_text(ind_graph *graph);

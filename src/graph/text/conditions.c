@@ -1,9 +1,9 @@
 /* -------------------------------------------------------------------------------------------- >>conditions */
-/* Facts and guards. The graph keeps them as given, for texts and for the module's checks, and as a fact set. The fact
-   set is current wherever sizes of the graph are built or compared. Tensors hold sizes simplified under the set: equal
-   sizes are one expression. So a condition may not come after a tensor that has one of its sizes. */
+/* Facts and guards. The graph stores them as given, for texts and for the module's checks, and as a fact set. The fact
+   set is current wherever sizes of the graph are built or compared. Tensors have sizes simplified under the set: equal
+   sizes are one expression. So a condition must not come after a tensor with one of its sizes. */
 
-/* Is the size of this number in e, also with the range that the facts give it? */
+/* True if the size of this number is in e, also in the range that the facts give it. */
 static bool ind__has_size(const ind_graph *g, ind_expr e, uint32_t number) {
     ind_expr symbol = g->size_symbol[number];
     return ind__expr_depends(e, symbol) || ind__expr_depends(e, ind__under_facts(g, symbol));
@@ -87,7 +87,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
     return ind__record_condition(g, ind_expr_not(e), negation, true);
 }
 
-/* Does the node's body or memory layout use the size? Then the size is not replaced. */
+/* True if the node's body or memory layout uses the size. The size is then not replaced. */
 static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
@@ -185,7 +185,7 @@ static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_ex
     return g->status;
 }
 
-/* Adds a fact about a data-dependent size; it is checked where the elements are counted. */
+/* Adds a fact about a data-dependent size. The kernel that counts the elements checks it. */
 static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *text) {
     ind__unbacked *u = &g->unbacked[g->num_unbacked - 1];
     while (u > g->unbacked && !ind__expr_depends(e, u->symbol)) u--;
