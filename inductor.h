@@ -112,10 +112,10 @@ extern "C" {
    view ops are slice, narrow, select, split, chunk, unbind, view, squeeze, unsqueeze, permute, transpose, movedim,
    diagonal, unfold, as_strided, alias and the broadcasting ops. reshape and flatten are views where strides allow it,
    else copies, as in PyTorch. All other results are contiguous and have their own memory. An input whose memory is
-   written holds the new values after the run. The graph itself keeps pure ops: it prints as slice_scatter(x, y, ..) and
-   the like.
+   written contains the new values after the run. The graph itself has pure ops only: it prints as slice_scatter(x, y,
+   ..) and the like.
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, states that the memory of an input holds cache2 after
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, states that the memory of an input contains cache2 after
    the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
    (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that has no later reader store only the changed
    elements, into its own memory. The tensor may be a mutated input or an intermediate; the write may pass through
@@ -126,8 +126,8 @@ extern "C" {
    CUSTOM OPS
    There are three kinds. ind_pointwise records a C function that computes one element. ind_call calls a function
    written in CUDA C, with a twin in C for the host device (ind_function_register). Both fuse with the ops around them.
-   ind_extern makes an extern call, of a kernel of another library for example (ind_extern_register). It is a step of
-   its own, which gets the stream, pointers, sizes and workspace.
+   ind_extern adds an extern call, of a kernel of another library for example (ind_extern_register). It is a separate
+   step that receives the stream, pointers, sizes and workspace.
 
    A text with functions is code: the source of a function becomes part of a kernel, which may do whatever a kernel may.
    Compiling it reads no other file, however. A source that a text declares is refused (IND_NOT_SUPPORTED) if it holds
@@ -141,7 +141,7 @@ extern "C" {
 
    THREADS
    Any thread may call any function at any time, with four exceptions:
-     - One thread at a time builds in a context: it adds to the context's graphs or makes expressions by calls. Parsing
+     - One thread at a time builds in a context: it adds to the context's graphs or creates expressions. Parsing
        (ind_graph_parse), printing and destroying a graph take a lock, so threads may compile texts concurrently.
      - A graph does not change while it is compiled.
      - One thread at a time uses an instance or an evaluator.
@@ -243,7 +243,7 @@ IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
    overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
-/* Makes an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
+/* Applies an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
    is the result of an op, has x's shape and is cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)).
    x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
    ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and
@@ -1829,10 +1829,10 @@ typedef enum ind_graph_op {
      output    = "output" named { "," named }       named = name [ "=" name ]   (output y = x: returns x as y)
      type      = dtype "[" [ expr { "," expr } ] "]"   (a result of nonzero and its like: names its data-dependent size)
      argument  = [ name "=" ] value
-     combine   = { name "=" joined ";" } joined { "," joined }      (in the string `combine` of associative_scan. Its
+     combine   = { name "=" term ";" } term { "," term }      (in the string `combine` of associative_scan. Its
                  list has count values, then count identities if exclusive, then the segments if segmented)
-     joined    = name | dtype "(" ( number | name ) ")" | op "(" joined { "," joined } ")"     (name: l0, l1, .. r0, r1,
-                 .. of the left and the right element, or an earlier one; a type makes a number or casts; op: of
+     term      = name | dtype "(" ( number | name ) ")" | op "(" term { "," term } ")"     (name: l0, l1, .. r0, r1,
+                 .. of the left and the right element, or an earlier one; a type declares a number or casts; op: of
                  IND_LOOP_OPS, or a function; its arguments are names, numbers and casts)
      value     = name | number | string | "true" | "false" | "none" | dtype | expr | "[" [ value { "," value } ] "]"
      string    = characters of one line in double quotes; \n is a new line, \" a quote, \\ a backslash; other
@@ -1884,7 +1884,7 @@ typedef struct ind_compile_desc {
        values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
        element, any of them may be stored last. With this flag, the data alone decide the order of combining: for the
        first few points, the order of the points. If values replace an element, the last one is stored, as on the host.
-       Everything else, including integers and extremes, is the same in both modes and costs no more. Let n be the
+       Everything else, including integers, minima and maxima, is the same in both modes and costs no more. Let n be the
        number of points and d the number of elements. If n * d is small (realise.look_steps, at the hints), each element
        scans all points. Otherwise, if points replace elements, a first pass finds the last point of each element. Sums
        and products sort their points by element, with all thread blocks. They combine the points of each element in
@@ -1928,7 +1928,7 @@ IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, separated by +; the module owns all strings */
-    const char *from_results, *to_results; /* the tensors that these ops produce, separated by + */
+    const char *from_results, *to_results; /* the tensors that these ops compute, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
     const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
     bool vertical; /* `from` writes the buffer; else both only read it, and fusing makes them adjacent readers */
@@ -2181,8 +2181,7 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
-   one. */
+/* Sets the graph's facts as the current ones of its context and returns the previous fact set, for ind_facts_enter. */
 ind_facts *ind__graph_enter(const ind_graph *g);
 /* Computes the elements [*first, *last) of a slice of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);
@@ -8489,7 +8488,7 @@ static ind_status graph__lower_max(graph__lower_ctx *l, ind__box **results) {
     return status || l->node->num_results == 1 ? status : graph__lower_argmax(l, &results[1]);
 }
 
-/* Minimum and maximum, fused in the same way. */
+/* Minimum and maximum, fused likewise. */
 static ind_status graph__lower_aminmax(graph__lower_ctx *l, ind__box **results) {
     ind_dtype compute = l->compute;
     graph__split_dims(l, 0);
@@ -10573,7 +10572,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
+/* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
@@ -18973,7 +18972,7 @@ static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_exp
     return list != NULL;
 }
 
-/* Replaces the size by the value in a node. The last attribute of an op that makes a size is the symbol itself. */
+/* Replaces the size by the value in a node. The last attribute of an op that computes a size is the symbol itself. */
 static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         ind__tensor_info *t = &g->tensor[n->result + r];
@@ -19016,7 +19015,7 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Adds new bounds to the attributes of the op that makes the size. */
+/* Adds new bounds to the attributes of the op that computes the size. */
 static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
     ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
     bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
@@ -19027,7 +19026,7 @@ static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const in
     return least || most;
 }
 
-/* Sets these bounds on the op that makes the size and the resulting sizes on its results; the facts are current. */
+/* Sets these bounds on the op that computes the size, and the new sizes on its results. The facts are current. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
     ind__infer in;
@@ -20218,7 +20217,7 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* a type that names a size of the op's result: parsed after the op */
+    const char *late;             /* a type that names a size that the op computes: parsed after the op */
     char size[IND__MAX_NAME + 1]; /* the name of that size */
 } ind__parsed_result;
 

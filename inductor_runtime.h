@@ -4176,8 +4176,8 @@ static void rt__host_lanes(ind__eval *e, const int *var, int n, const int64_t *e
 /* ---- reductions: one accumulator per lane, in double or 64-bit integers */
 
 typedef struct rt__host_accumulator {
-    double d[IND__LANES], e[IND__LANES]; /* sum, product, extreme, mean | sum of squared deviations, of exponentials */
-    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the extreme, -1: none */
+    double d[IND__LANES], e[IND__LANES]; /* sum, product, max/min, mean | sum of squared deviations, of exponentials */
+    int64_t i[IND__LANES], at[IND__LANES]; /* the same for integers | position of the max/min, -1: none */
 } rt__host_accumulator;
 
 static char rt__value_class(ind_dtype d) {

@@ -38,7 +38,7 @@ typedef struct ind_compile_desc {
        values go to one element. Sums and products of floats use atomics, whose order varies. If values replace an
        element, any of them may be stored last. With this flag, the data alone decide the order of combining: for the
        first few points, the order of the points. If values replace an element, the last one is stored, as on the host.
-       Everything else, including integers and extremes, is the same in both modes and costs no more. Let n be the
+       Everything else, including integers, minima and maxima, is the same in both modes and costs no more. Let n be the
        number of points and d the number of elements. If n * d is small (realise.look_steps, at the hints), each element
        scans all points. Otherwise, if points replace elements, a first pass finds the last point of each element. Sums
        and products sort their points by element, with all thread blocks. They combine the points of each element in

@@ -16,7 +16,7 @@ IND_API const char *ind_module_html(ind_module *module, const char *sizes);
 /* A buffer between two loops, and the reason why they were fused into one kernel or not. */
 typedef struct ind_edge_info {
     const char *from, *to; /* the ops that each loop computes, separated by +; the module owns all strings */
-    const char *from_results, *to_results; /* the tensors that these ops produce, separated by + */
+    const char *from_results, *to_results; /* the tensors that these ops compute, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
     const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
     bool vertical; /* `from` writes the buffer; else both only read it, and fusing makes them adjacent readers */

@@ -49,7 +49,7 @@ IND_API ind_status ind_mutate(ind_tensor input, ind_tensor value);
    overwrites the copy on the GPU. Errors: IND_INVALID_ARGUMENT (not an input; it is mutated). In text: `donate x`. */
 IND_API ind_status ind_donate(ind_tensor input);
 
-/* Makes an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
+/* Applies an op in place: x, and the memory that it shares with other tensors through views, becomes `result`. `result`
    is the result of an op, has x's shape and is cast to x's type. x.add_(y) is ind_inplace(x, ind_add(x, y)).
    x[2:5].zero_() is ind_inplace(x2, ind_zeros_like(x2, IND_DTYPE_NONE)) with x2 = ind_slice(x, ..). x.copy_(y) is
    ind_inplace(x, ind_copy(x, y)). After the call all tensors of that memory read as changed; earlier ops, outputs and

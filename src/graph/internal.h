@@ -129,8 +129,7 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
 ind_tensor ind__graph_source(ind_graph *g, ind_graph_op op, const char *name, ind_dtype dtype, const ind_expr *size,
                              int rank);
 ind_status ind__graph_declare(ind_graph *g, ind_expr symbol);
-/* Makes the graph's facts current for its context and returns the previous fact set. ind_facts_enter restores that
-   one. */
+/* Sets the graph's facts as the current ones of its context and returns the previous fact set, for ind_facts_enter. */
 ind_facts *ind__graph_enter(const ind_graph *g);
 /* Computes the elements [*first, *last) of a slice of a dimension of this size, as in Python; first <= last. */
 void ind__slice_bounds(ind_expr size, const ind__attr *start, const ind__attr *end, ind_expr *first, ind_expr *last);

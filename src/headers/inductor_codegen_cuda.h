@@ -46,7 +46,7 @@
    Split reductions. If a reduction has too few rows or columns to fill the GPU, several blocks share each (*_SPLIT).
    A launch formula in the sizes gives their number, which may be one. Each block stores its partial results in
    memory of the instance. One block then combines them in a fixed order, resets the counters to 0 and does the rest:
-   with columns the last block to finish, with rows the last to start. So it is one launch for any size, which can be
+   for columns the last block to finish, for rows the last to start. So it is one launch for any size, which can be
    captured, repeated and be a part of another launch. A reduction of the results of a few rows is computed the same
    way in the launch of the rows (FINISH).
 

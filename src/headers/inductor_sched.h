@@ -53,7 +53,7 @@
    Combined launches. After the kernels and their order are chosen, a small kernel may move up into the launch of an
    earlier small one, in which other blocks compute it. It must not depend on that one, nor on any kernel in between.
    The buffers of all parts of a launch are live together; if that would take more memory, the kernels stay separate.
-   Kernels that store the parts of a concatenation may share a launch, though each makes a version of the one before.
+   Kernels that store the parts of a concatenation may share a launch, though each writes a new version of one buffer.
 
    Limits. No reduction follows a matrix product in the same kernel. No loop is split in two. A scan with a user
    function shares its kernel with no other scan, and a sort with no other sort.

@@ -113,7 +113,7 @@ static bool ind__renew_list(ind_graph *g, ind__attr *a, ind_expr length, ind_exp
     return list != NULL;
 }
 
-/* Replaces the size by the value in a node. The last attribute of an op that makes a size is the symbol itself. */
+/* Replaces the size by the value in a node. The last attribute of an op that computes a size is the symbol itself. */
 static ind_status ind__renew_node(ind_graph *g, ind__node *n, ind_expr length, ind_expr value, ind_expr symbol) {
     for (uint32_t r = 0; r < n->num_results; r++) {
         ind__tensor_info *t = &g->tensor[n->result + r];
@@ -156,7 +156,7 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     return ind__ok(bound[0]) || ind__ok(bound[1]);
 }
 
-/* Adds new bounds to the attributes of the op that makes the size. */
+/* Adds new bounds to the attributes of the op that computes the size. */
 static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const ind_expr bound[2]) {
     ind__attr *a = &g->node[u->node].attr[g->node[u->node].num_attrs - 3];
     bool equal = ind__ok(bound[0]) && ind_expr_same(bound[0], bound[1]);
@@ -167,7 +167,7 @@ static bool ind__set_bounds(const ind_graph *g, const ind__unbacked *u, const in
     return least || most;
 }
 
-/* Sets these bounds on the op that makes the size and the resulting sizes on its results; the facts are current. */
+/* Sets these bounds on the op that computes the size, and the new sizes on its results. The facts are current. */
 static ind_status ind__bound_length(ind_graph *g, ind__unbacked *u, const ind_expr bound[2]) {
     ind__node *n = &g->node[u->node];
     ind__infer in;

@@ -191,7 +191,7 @@ typedef struct ind__parsed_result {
     const char *at;
     ind__type type;
     bool typed;
-    const char *late;             /* a type that names a size of the op's result: parsed after the op */
+    const char *late;             /* a type that names a size that the op computes: parsed after the op */
     char size[IND__MAX_NAME + 1]; /* the name of that size */
 } ind__parsed_result;
 

@@ -218,7 +218,7 @@ static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, v
     return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
 }
 
-/* Twice the length of the run so far. A NaN is always a run of its own and ranks before other single elements. */
+/* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
