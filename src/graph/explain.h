@@ -19,7 +19,7 @@ typedef struct ind_edge_info {
     const char *from_results, *to_results; /* the tensors that these ops compute, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
     const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
-    bool vertical; /* `from` writes the buffer; else both only read it, and fusing makes them adjacent readers */
+    bool vertical;               /* `from` writes the buffer; else both only read it (fusion of two readers) */
     bool fused;
     ind_fusion_reason reason;
     const char *code, *text; /* of the reason: "INDEX_DIFFERS", and a sentence */

@@ -102,8 +102,8 @@ static ind_tensor ind__checked(const ind__expansion *e, ind_tensor index, ind_ex
 }
 
 /* Checks the offsets. The first bag must begin at index 0. No bag may begin before its predecessor or after the last
-   index, where the last bag ends. A bag that begins too early is reported as the negative difference. So is a wrong
-   last element of `whole` (offsets with an end; else none). */
+   index, where the last bag ends. A bag that begins too early is reported as the (negative) difference. A wrong last
+   element of `whole` (offsets with an end; else none) is reported as its difference from the number of indices. */
 static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind_tensor whole) {
     ind_expr one = ind__e(e, 1), n = ind_tensor_size(e->x[1], 0), none = {0};
     ind_expr before[2] = {one, ind__e(e, -1)}, num = ind_tensor_size(begin, 0);
