@@ -115,8 +115,8 @@ extern "C" {
    written contains the new values after the run. The graph itself has pure ops only: it prints as slice_scatter(x, y,
    ..) and the like.
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, states that the memory of an input contains cache2 after
-   the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, means that the memory of an input contains cache2
+   after the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
    (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that has no later reader store only the changed
    elements, into its own memory. The tensor may be a mutated input or an intermediate; the write may pass through
    several views. Elementwise ops read and write that memory once; other ops read the old contents. So an update of a KV
@@ -1931,7 +1931,7 @@ typedef struct ind_edge_info {
     const char *from_results, *to_results; /* the tensors that these ops compute, separated by + */
     int from_kernel, to_kernel;            /* kernels of the loops; they may be equal although this edge is not fused */
     const char *buffer, *tensor; /* tensor: the one whose value, or a part of it, an internal buffer stores; or "" */
-    bool vertical; /* `from` writes the buffer; else both only read it, and fusing makes them adjacent readers */
+    bool vertical;               /* `from` writes the buffer; else both only read it (fusion of two readers) */
     bool fused;
     ind_fusion_reason reason;
     const char *code, *text; /* of the reason: "INDEX_DIFFERS", and a sentence */
@@ -11628,8 +11628,8 @@ static ind_tensor ind__checked(const ind__expansion *e, ind_tensor index, ind_ex
 }
 
 /* Checks the offsets. The first bag must begin at index 0. No bag may begin before its predecessor or after the last
-   index, where the last bag ends. A bag that begins too early is reported as the negative difference. So is a wrong
-   last element of `whole` (offsets with an end; else none). */
+   index, where the last bag ends. A bag that begins too early is reported as the (negative) difference. A wrong last
+   element of `whole` (offsets with an end; else none) is reported as its difference from the number of indices. */
 static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind_tensor whole) {
     ind_expr one = ind__e(e, 1), n = ind_tensor_size(e->x[1], 0), none = {0};
     ind_expr before[2] = {one, ind__e(e, -1)}, num = ind_tensor_size(begin, 0);

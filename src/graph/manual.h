@@ -86,8 +86,8 @@
    written contains the new values after the run. The graph itself has pure ops only: it prints as slice_scatter(x, y,
    ..) and the like.
 
-   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, means that the memory of an input contains cache2 after
-   the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
+   ind_mutate(cache, cache2), or `mutate cache = cache2` in text, means that the memory of an input contains cache2
+   after the run, as torch.export does for programs with in-place ops. Both forms avoid copies where possible. Scatters
    (index_put, index_copy, scatter_add, slice_scatter ..) of a tensor that has no later reader store only the changed
    elements, into its own memory. The tensor may be a mutated input or an intermediate; the write may pass through
    several views. Elementwise ops read and write that memory once; other ops read the old contents. So an update of a KV
