@@ -367,10 +367,10 @@ IND_API ind_tensor ind_new_empty(ind_tensor a, const ind_expr *size, int rank, i
     X(PHILOX, "philox", "key stream position", "first:int width:int", 1, "Pi") /* random bits: ind_philox */           \
     X(MULTINOMIAL, "multinomial", "self seed", "num_samples:size replacement:bool=false stream:int=0", 1, "N")
 
-/* Random numbers without hidden state. Element e (row-major) of a result is a function of the seed (a tensor i64[]),
-   the op's stream and e alone, the same on every device. It comes from the bits of Philox 4x32-10 with key = seed,
-   counter = (e, stream). Ops with equal seed and stream give equal numbers; give each op its own stream and each run
-   its own seed.
+/* Random numbers without hidden state. Element e (row-major) of a result depends only on the seed (a tensor i64[]), the
+   op's stream and e. It is the same on every device. It is computed from the bits of Philox 4x32-10 with key = seed,
+   counter = (e, stream). Ops with equal seed and stream give equal numbers: use a different stream for each op and a
+   different seed for each run.
      rand       in [0, 1): bits 40 to 63 * 2^-24 for f32, 53 to 63 * 2^-11 for f16, 56 to 63 * 2^-8 for bf16, 11 to 63 *
                 2^-53 for f64
      randn      sqrt(-2 log u) cos(2 pi v) (Box and Muller 1958): u = (bits 40 to 63 + 1) * 2^-24, v = bits 104 to 127 *
@@ -1125,7 +1125,7 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
 
 /* Results with data-dependent sizes. The size is a symbol u0, u1, .. (ind_tensor_size) that later ops may use. It is at
    most the number of elements examined. Nothing waits for it: memory is allocated for the maximum, and kernels read the
-   size where an earlier kernel wrote it (>>sizes of inductor_runtime.h reads it back). In the text form, the attributes
+   size where an earlier kernel wrote it (ind_instance_data_sizes reads it back). In the text form, the attributes
    min_length and max_length bound the size for later ops that need bounds. They are sizes, which may be data-dependent.
    A count outside them is an error at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If both
    are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them (torch._check).
@@ -20702,7 +20702,7 @@ ind_graph *ind_graph_parse(ind_context *context, const char *text, const char *f
 }
 
 /* ========================================================================================= src/graph/text/strings.c */
-/* ---- the same language in strings given to builders */
+/* ---- the text form in strings given to builders */
 
 /* Passes a failure on to the graph, with the position in the string. */
 static bool ind__finish_string(ind__parser *p, const char *what) {

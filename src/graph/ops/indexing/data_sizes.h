@@ -14,7 +14,7 @@ IND_API ind_tensor ind_masked_scatter(ind_tensor x, ind_tensor mask, ind_tensor 
 
 /* Results with data-dependent sizes. The size is a symbol u0, u1, .. (ind_tensor_size) that later ops may use. It is at
    most the number of elements examined. Nothing waits for it: memory is allocated for the maximum, and kernels read the
-   size where an earlier kernel wrote it (>>sizes of inductor_runtime.h reads it back). In the text form, the attributes
+   size where an earlier kernel wrote it (ind_instance_data_sizes reads it back). In the text form, the attributes
    min_length and max_length bound the size for later ops that need bounds. They are sizes, which may be data-dependent.
    A count outside them is an error at run time, IND_INDEX_OUT_OF_RANGE, and nothing is written out of bounds. If both
    are one size, the result has that size. A fact after the op, such as u1 == u0 or u0 <= 4*N, sets them (torch._check).
