@@ -6,7 +6,7 @@ static const char *const ind__stage_names[IND_NUM_STAGES] = {
 #undef X
 };
 
-/* Makes the plan of a host module for the default target on first use. */
+/* Creates the plan of a host module for the default target on first use. */
 static ind_status ind__need_plan(ind_module *m) {
     ind_target target = {0};
     if (m->desc.plan) return IND_OK;
@@ -100,7 +100,7 @@ static ind_status ind__print_cubins(ind__text *t, ind_module *m) {
     return IND_OK;
 }
 
-/* ---- for which sizes a module is right */
+/* ---- sizes for which a module is valid */
 
 /* "B in [1, 4096], S in [8, 512] multiple of 8" */
 static void ind__print_ranges(ind__text *t, const ind_module *m) {

@@ -19,7 +19,7 @@ static ind_status rt__cuda_collect(ind_context *c, rt__cuda_job *job, ind__kerne
     return status;
 }
 
-/* Returns the entry of a variant; compiles it if no module has, then *built is true. Needs no GPU. */
+/* Returns the entry of a variant. Compiles it if no module has; *built is then true. Needs no GPU. */
 static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind__kernel_entry **entry, bool *built) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -37,7 +37,7 @@ static ind_status rt__cuda_build_entry(ind_module *m, const ind__variant *v, ind
     return rt__cuda_collect(c, &job, entry, 1);
 }
 
-/* Copied while no other thread changes the table. */
+/* The cubin is copied while no other thread changes the table. */
 ind_status ind__module_cubin(ind_module *m, const struct ind__variant *v, void **cubin, size_t *bytes) {
     ind_context *c = m->context;
     rt__runtime *r = m->executable->runtime;
@@ -101,8 +101,8 @@ static void rt__cuda_report_resources(ind_context *c, rt__runtime *r, const ind_
         ind__log(c, 3, "cuda: kernel %s uses %d registers", e->name, registers);
 }
 
-/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. Drivers only load
-   cubins of their own CUDA major version and of earlier ones. */
+/* Adds the likely reason to the message of a refused cubin: its compiler is newer than the driver. A driver loads only
+   cubins of its own CUDA major version and of earlier ones. */
 static ind_status rt__cuda_refused(ind_context *c, const rt__runtime *r, const ind__kernel_entry *e,
                                    ind_status status) {
     int nvrtc = e->nvrtc_version / 100, driver = r->driver.version / 1000;
@@ -158,12 +158,13 @@ static int64_t rt__most_shared(const ind__variant *v) {
     return most;
 }
 
-/* Shared memory per block of an SM besides the block's own: 1 KiB for the driver, and at most one allocation unit. */
+/* Shared memory per resident block in addition to the block's own: 1 KiB for the driver, and at most one allocation
+   unit. */
 #define IND__RT_BLOCK_SHARED (1024 + 256)
 
-/* More than 48 KB of shared memory, what is declared in the source included, must be asked for: the most that the
-   declared ranges allow. Where several blocks shall wait beside one another, so must what they take together, which the
-   driver may not choose (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
+/* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
+   ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
+   default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
 static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;

@@ -30,7 +30,7 @@ static bool rt__stays_in_clusters(const ind__variant *v) {
     return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
-/* Counts the clusters of the variant that the device runs at once. */
+/* Counts the clusters of the variant that the device can run at once. */
 static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, int64_t most_shared, void *function,
                                           int *clusters) {
     const rt__runtime *r = m->executable->runtime;
@@ -54,8 +54,8 @@ static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
                      v->source.entry, ind__row_of(v)->cluster);
 }
 
-/* Sets the clusters of a persistent grid to the number that the device runs at once. A cluster that does not fit in a
-   GPC would only start after others have finished all their rows. */
+/* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
+   would start only after others have finished all their rows. */
 static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
     return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
@@ -109,13 +109,13 @@ static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first,
     return IND_OK;
 }
 
-/* Does the launch of the previous kernel probably run this one too? */
+/* True if the launch of the previous kernel probably runs this one too. */
 static bool rt__likely_taken(const ind_module *m, const ind_kernel_plan *k) {
     if (k == m->desc.plan->kernel || !k[-1].num_variants) return false;
     return ind__takes_next(&k[-1].variant[ind__plan_likely(k - 1)]);
 }
 
-/* Is the variant built with the module? The others wait for a launch that needs them. */
+/* True if the variant is built with the module. The others are built by the first launch that needs them. */
 static bool rt__builds_now(const ind_module *m, const ind_kernel_plan *k, int variant) {
     return m->desc.all_variants || (variant == ind__plan_likely(k) && !rt__likely_taken(m, k));
 }
@@ -138,7 +138,7 @@ static ind_status rt__cuda_gather(ind_module *m, ind__kernel_entry **entry, cons
                 at++;
                 continue;
             }
-            while (n < *num && variant[n]->source.text != v->source.text) n++; /* equal launches share their text */
+            while (n < *num && variant[n]->source.text != v->source.text) n++; /* identical kernels share a source */
             if (n < *num) {
                 of[at++] = n;
                 continue;
@@ -173,8 +173,8 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
     return local > 0 ? local : 0;
 }
 
-/* Replaces the variant by its built fallback. If that needs as much local memory, removes the fallback instead, but
-   keeps the first one without clusters, in case the device has no capacity for a cluster. */
+/* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
+   removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
     ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
@@ -194,8 +194,8 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     v->alone = alone;
 }
 
-/* Replaces variants whose build spills, as long as they have fallbacks. Fallbacks of all variants are built in
-   parallel. The arrays have capacity for every variant. */
+/* Replaces variants whose build spills by fallbacks, repeatedly. Fallbacks of all variants are built in parallel. The
+   arrays have capacity for every variant. */
 static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant) {
     ind_plan *p = m->desc.plan;
     char arch[16];
