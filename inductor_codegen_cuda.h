@@ -150,6 +150,17 @@ extern "C" {
       "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                          \
     X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least",                                   \
       "what an SM moves in a microsecond")                                                                             \
+    X(fma_rate, 128, "FMA products: multiply-adds per cycle and SM", "CUDA C++ Programming Guide, sm_90")              \
+    X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
+      "480 timings of 16 products, 30 configurations")                                                                 \
+    X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
+    X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
+    X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
+      "480 timings of 16 products")                                                                                    \
+    X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
+    X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
+    X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
     X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
 
 /* 0: the value of the table. */
@@ -240,10 +251,10 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(SORT_SHARED, "sort in shared memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                             \
     /* the same network in global memory, for rows of any length */                                                    \
     X(SORT_LONG, "sort in global memory", SORT, NONE, "decide/sort.c", cg__emit_sort, 0)                               \
-    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/plan.c", cg__emit_matmul, IND__HAS_VECTORS)      \
-    X(MATMUL_MMA, "matmul, mma.sync tiles", MATMUL, TILE, "templates/gemm/plan.c", cg__emit_matmul,                    \
+    X(MATMUL_SIMT, "matmul, FMA tiles", MATMUL, TILE, "templates/gemm/fma.c", cg__emit_matmul, IND__HAS_VECTORS)       \
+    X(MATMUL_MMA, "matmul, mma.sync tiles", MATMUL, TILE, "templates/gemm/mma.c", cg__emit_matmul,                     \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
-    X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/plan.c", cg__emit_matmul,                     \
+    X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     /* several kernels in one launch; each part has a strategy of its own */                                           \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
@@ -9254,16 +9265,56 @@ static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm
     }
 }
 
-/* =================================================================================== src/cuda/templates/gemm/tile.c */
-/* ---- the choice of a tile ---- */
+/* =============================================================================== src/cuda/templates/gemm/template.c */
+/* The interface of a template of products, and the formulas that all of them share. A new kind of product is one file
+   with its row, and the row's place in cg__mm_templates. The epilogue and the way that a block finds its tile are
+   common: epilogue.c, load.c. */
 
-/* Tensor cores need two operands of one 16-bit type, as they lie in memory. A LOAD under a mask will do: it gives 0 or
-   what lies in memory. */
+/* A configuration: tile, warps along m and n (FMA: the side of a thread's tile in warps_m), stages of the pipeline, and
+   registers per thread that suffice without spilling (NVRTC 13.0, sm_80, sm_90a, sm_100; 32-bit indices, an epilogue of
+   three ops). */
+typedef struct cg__mm_config {
+    int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
+} cg__mm_config;
+
+/* What a block does per element of depth. */
+typedef struct cg__mm_work {
+    double rate; /* multiply-adds per cycle and SM */
+    double rows; /* elements read from shared memory */
+    int bytes;   /* of an element of the tiles */
+} cg__mm_work;
+
+typedef struct cg__mm_template {
+    ind_strategy strategy;
+    /* match: NULL if the template takes the product, else the reason */
+    const char *(*match)(const cg__mm_problem *p, const ind_target *t);
+    const cg__mm_config *configs;
+    size_t num_configs;
+    /* configurations: fits one to a depth of at most `depth` .. */
+    void (*fit)(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits);
+    /* .. and says if the registers and the layouts of the operands allow it */
+    bool (*allows)(const cg__mm_config *c, const cg__mm_problem *p, int index_bits);
+    int (*threads)(const cg__mm_config *c);
+    int64_t (*tile_bytes)(const cg__mm_config *c, const cg__mm_problem *p); /* shared memory of the pipeline */
+    int idle_stages;                                                        /* stages that no copy is in flight for */
+    cg__mm_work (*work)(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t); /* cost */
+    int alignment;                                                                       /* of shared memory, bytes */
+    bool reads_pointers; /* in a launch of several kernels: reads pointers at each use, to save registers */
+    /* prologues, main loop, and the sums to shared memory */
+    void (*main_loop)(ind__writer *w, const cg__mm_problem *p);
+    /* device functions before the kernel; NULL: none */
+    void (*functions)(ind__writer *w, ind__text *t);
+} cg__mm_template;
+
+#define MM_CONFIGS(list) .configs = list, .num_configs = sizeof list / sizeof *list
+
+/* True if tensor cores take the operands: two of one 16-bit type, as in memory. A LOAD under a mask qualifies: its
+   value is 0 or the value in memory. */
 static bool cg__mm_can_mma(const cg__mm_problem *p) {
     return p->sum == IND_F32 && cg__mm_is_half(&p->a) && p->a.memory == p->b.memory;
 }
 
-/* The type in which sums, and the tiles of FMA, are kept: unsigned for integers, which wrap around. */
+/* Returns the type of sums and of FMA tiles: unsigned for integers, which wrap around. */
 static const char *cg__mm_sum_type(const cg__mm_problem *p) {
     return ind_dtype_is_float(p->sum) ? cg__types[p->sum].value : cg__types[p->sum].wrapping;
 }
@@ -9272,211 +9323,68 @@ static int cg__mm_sum_bytes(const cg__mm_problem *p) {
     return ind_dtype_bytes(p->sum) == 8 ? 8 : 4;
 }
 
-/* What multiplies. */
-typedef enum cg__mm_unit { MM_FMA, MM_MMA, MM_WGMMA } cg__mm_unit;
-
-/* Tile, warps along m and n (FMA: the side of a thread's block in warps_m), depth of the pipeline, and registers per
-   thread that are enough without spilling: measured with NVRTC 13.0 for sm_80, sm_90a and sm_100, 32-bit indices, an
-   epilogue of three ops. */
-typedef struct cg__mm_config {
-    cg__mm_unit unit;
-    int tile_m, tile_n, tile_k, warps_m, warps_n, stages, registers;
-} cg__mm_config;
-
-static const cg__mm_config cg__mm_configs[] = {
-    {MM_WGMMA, 256, 128, 64, 16, 1, 4, 128}, {MM_WGMMA, 128, 256, 64, 8, 1, 4, 255},
-    {MM_WGMMA, 128, 192, 64, 8, 1, 4, 255},  {MM_WGMMA, 128, 128, 64, 8, 1, 4, 255},
-    {MM_WGMMA, 128, 128, 64, 8, 1, 3, 128},  {MM_WGMMA, 128, 96, 64, 8, 1, 8, 255},
-    {MM_WGMMA, 128, 96, 64, 8, 1, 4, 128},   {MM_WGMMA, 128, 64, 64, 8, 1, 8, 255},
-    {MM_WGMMA, 128, 64, 64, 8, 1, 4, 128},   {MM_WGMMA, 128, 32, 64, 8, 1, 4, 80},
-    {MM_WGMMA, 64, 192, 64, 4, 1, 4, 255},   {MM_WGMMA, 64, 128, 64, 4, 1, 4, 168},
-    {MM_WGMMA, 64, 128, 64, 4, 1, 3, 168},   {MM_WGMMA, 64, 96, 64, 4, 1, 4, 168},
-    {MM_WGMMA, 64, 96, 64, 4, 1, 3, 168},    {MM_WGMMA, 64, 64, 64, 4, 1, 8, 255},
-    {MM_WGMMA, 64, 64, 64, 4, 1, 4, 128},    {MM_WGMMA, 64, 32, 64, 4, 1, 4, 96},
-    {MM_MMA, 128, 128, 64, 2, 2, 3, 255},    {MM_MMA, 128, 128, 32, 2, 2, 4, 255},
-    {MM_MMA, 128, 128, 32, 2, 4, 4, 128},    {MM_MMA, 128, 96, 64, 2, 2, 3, 240},
-    {MM_MMA, 128, 64, 64, 2, 2, 3, 168},     {MM_MMA, 64, 128, 64, 2, 2, 3, 200},
-    {MM_MMA, 64, 64, 64, 2, 2, 4, 128},      {MM_MMA, 64, 64, 64, 2, 2, 3, 128},
-    {MM_MMA, 128, 32, 64, 4, 1, 3, 96},      {MM_MMA, 64, 32, 64, 4, 1, 3, 96},
-    {MM_MMA, 32, 128, 64, 1, 4, 3, 128},     {MM_MMA, 32, 64, 64, 2, 2, 4, 96},
-    {MM_MMA, 16, 64, 64, 1, 4, 4, 96},       {MM_FMA, 128, 128, 8, 8, 0, 2, 128},
-    {MM_FMA, 64, 64, 16, 4, 0, 2, 128},      {MM_FMA, 32, 32, 16, 4, 0, 2, 128},
-};
-#define MM_NUM_CONFIGS (sizeof cg__mm_configs / sizeof cg__mm_configs[0])
-
-static int cg__mm_threads(const cg__mm_config *c) {
-    return c->unit != MM_FMA ? c->warps_m * c->warps_n * 32 : c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
-}
-
 static bool cg__mm_has_prologue(const cg__mm_problem *p) {
     return p->a.computed || p->b.computed;
 }
 
-/* Shared memory that an operand of 16 bits takes: a tile in each stage, or what a single tile is computed from. */
-static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
-    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
-}
-
-/* Shared memory: the pipeline's tiles, later the sums in the same place (rows padded as in ind_sum_at). */
-static int64_t cg__mm_shared(const cg__mm_problem *p, const cg__mm_config *c) {
-    int sum_bytes = cg__mm_sum_bytes(p);
-    int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * sum_bytes;
-    int64_t tiles = c->unit != MM_FMA ? cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
-                                            cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages)
-                                      : (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * sum_bytes;
+/* Shared memory: the tiles of the pipeline, reused for the sums (rows padded as in ind_sum_at). */
+static int64_t cg__mm_shared(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c) {
+    const int64_t sums = (int64_t)c->tile_m * (c->tile_n + 8) * cg__mm_sum_bytes(p), tiles = x->tile_bytes(c, p);
     return sums > tiles ? sums : tiles;
 }
 
-/* The config with no more k per step and no more stages than a known depth can use. The sums of a single step need not
-   all be kept at once. */
-static cg__mm_config cg__mm_fit_depth(cg__mm_config c, const cg__mm_problem *p, int64_t depth, int index_bits) {
-    if (c.unit == MM_FMA) {
-        if (index_bits == 64) c.registers += 48; /* addresses of the elements on their way, and what they share */
-        if (p->involved) c.registers += 48;
-        return c;
-    }
-    if (depth <= 32) c.tile_k = 32;
-    int64_t steps = (depth + c.tile_k - 1) / c.tile_k;
-    int ahead = c.unit == MM_WGMMA ? 2 : 1; /* stages beside those that are being filled */
-    if (c.stages > steps + ahead) c.stages = steps + ahead < ahead + 1 ? ahead + 1 : (int)steps + ahead;
-    if (steps <= 1 && c.registers > 160) c.registers = 160;
-    if (cg__mm_has_prologue(p)) c.registers = c.registers > 207 ? 255 : c.registers + 48;
-    return c;
-}
-
-/* Blocks that fit one multiprocessor together: its registers belong to four quarters, among which the warps are dealt
-   out. FMA on 8 bytes takes twice the registers. */
-static int cg__mm_occupancy(const cg__mm_problem *p, const cg__mm_config *c, const ind_target *t) {
-    int64_t threads = cg__mm_threads(c), registers = cg__mm_sum_bytes(p) == 8 ? 2 * c->registers : c->registers;
-    int64_t by_shared = t->shared_per_sm / (cg__mm_shared(p, c) + 1024); /* 1 KiB is the system's */
-    int64_t by_registers = 16384 / (32 * registers) * 4 * 32 / threads, by_threads = 2048 / threads;
+/* Resident blocks of an SM. Its registers belong to four partitions, among which the warps are distributed. FMA on 8
+   bytes takes twice the registers. */
+static int cg__mm_occupancy(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                            const ind_target *t) {
+    const int64_t threads = x->threads(c), registers = cg__mm_sum_bytes(p) == 8 ? 2 * c->registers : c->registers;
+    const int64_t by_shared = t->shared_per_sm / (cg__mm_shared(x, p, c) + t->block_shared);
+    const int64_t by_registers = t->sm_registers / 4 / (32 * registers) * 4 * 32 / threads;
+    const int64_t by_threads = t->sm_threads / threads;
     int64_t n = by_shared < by_registers ? by_shared : by_registers;
     n = n < by_threads ? n : by_threads;
     return n < 1 ? 1 : n > 16 ? 16 : (int)n;
 }
 
-/* Cycles that one element of depth keeps the units busy which a block needs, the slowest of three. Multiplying TM TN:
-   at 2048 (wgmma), 800 (mma.sync) or 128 (FMA) multiply-adds per cycle. Fetching TM + TN elements from L2 at 60 bytes
-   per cycle and multiprocessor when all of them do. Feeding the multipliers from shared memory at 128 bytes per cycle:
-   each warp reads its rows of both tiles, each wgmma its 64 rows of a and all of b, and what was fetched is written.
-   None is ever busy for more than 0.85 of the time. */
-static double cg__mm_depth_cost(const cg__mm_config *c, int sum_bytes) {
-    double area = (double)c->tile_m * c->tile_n, edge = (double)c->tile_m + c->tile_n, bytes = 2;
-    double rate = 2048, rows = area / 64 + c->tile_m;
-    if (c->unit == MM_MMA) {
-        rate = 800;
-        rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m;
-    } else if (c->unit == MM_FMA) {
-        rate = 128.0 * 4 / sum_bytes;
-        rows = 2 * area / c->warps_m;
-        bytes = sum_bytes;
-    }
-    double multiply = area / rate, fetch = edge * bytes / 60, feed = (rows + edge) * bytes / 128;
-    double slowest = multiply > fetch ? multiply : fetch;
-    return (slowest > feed ? slowest : feed) / 0.85;
+/* Cycles per element of depth, of the busiest unit: multipliers; L2, which loads TM + TN elements; shared memory, which
+   writes what was loaded and is read by warps. */
+static double cg__mm_depth_cost(const cg__mm_template *x, const cg__mm_config *c, int sum_bytes,
+                                const ind_thresholds *t) {
+    const cg__mm_work work = x->work(c, sum_bytes, t);
+    const double edge = (double)c->tile_m + c->tile_n;
+    const double multiply = (double)c->tile_m * c->tile_n / work.rate;
+    const double fetch = edge * work.bytes / t->product_l2_rate;
+    const double feed = (work.rows + edge) * work.bytes / t->product_shared_rate;
+    const double slowest = multiply > fetch ? multiply : fetch;
+    return (slowest > feed ? slowest : feed) / (t->product_busy / 100.0);
 }
 
-/* Estimated cycles. Blocks are dealt out evenly; those of one multiprocessor share its units, so their work adds up:
-   the steps of k and the epilogue, whose 12 bytes per sum take 1 cycle per 100. A step cannot be faster than a copy's
-   way from L2, 900 cycles, divided by the copies that are under way at a time in all blocks that run together. The
-   latency of a block (start, first copies, epilogue) is paid once for as many blocks as fit together. The constants
-   that are no data of the processor were fitted to 480 timings of 16 problems with 30 configs on an H200: for the ten
-   fastest configs of each they are off by 11 % on average. */
-static double cg__mm_cost(const cg__mm_problem *p, const cg__mm_config *c, int sum_bytes, const ind_target *t) {
-    int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
-    double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m), tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
-    double per_sm = ceil((double)batch * tiles_m * tiles_n / t->num_sms), fit = cg__mm_occupancy(p, c, t);
-    double steps = (double)((k + c->tile_k - 1) / c->tile_k), together = per_sm < fit ? per_sm : fit;
-    double way = 900.0 / (c->unit == MM_WGMMA ? c->stages - 2 : c->stages - 1);
-    double step = cg__mm_depth_cost(c, sum_bytes) * c->tile_k;
-    if (step * together < way) step = way / together;
-    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * 0.12) + (800 + way) * ceil(per_sm / fit);
+/* Estimated cycles. The blocks of an SM share its units, so their work adds up: the steps of k and the epilogue. A step
+   takes at least the latency of a copy from L2, divided by the copies in flight. The latency of a block (start, first
+   copies, epilogue) counts once for all resident blocks. (For the ten fastest configurations of each of 16 problems the
+   estimates are off by 11 % on average, H200.) */
+static double cg__mm_cost(const cg__mm_template *x, const cg__mm_problem *p, const cg__mm_config *c,
+                          const ind_target *target) {
+    const ind_thresholds *t = &target->thresholds;
+    const int64_t m = ind_hint(p->size_m), n = ind_hint(p->size_n), k = ind_hint(p->size_k), batch = ind_hint(p->batch);
+    const double tiles_m = (double)((m + c->tile_m - 1) / c->tile_m),
+                 tiles_n = (double)((n + c->tile_n - 1) / c->tile_n);
+    const double per_sm = ceil((double)batch * tiles_m * tiles_n / target->num_sms);
+    const double fit = cg__mm_occupancy(x, p, c, target), together = per_sm < fit ? per_sm : fit;
+    const double steps = (double)((k + c->tile_k - 1) / c->tile_k);
+    const double latency = (double)t->product_latency / (c->stages - x->idle_stages);
+    double step = cg__mm_depth_cost(x, c, cg__mm_sum_bytes(p), t) * c->tile_k;
+    if (step * together < latency) step = latency / together;
+    return per_sm * (steps * step + (double)c->tile_m * c->tile_n * (t->product_epilogue / 100.0)) +
+           (t->product_start + latency) * ceil(per_sm / fit);
 }
-
-/* Can the target run this config on this problem? A tile with rows along k consists of one narrow panel or of several
-   of 64 columns, and the threads are spread evenly over its width. wgmma exists on sm_90a only; it reads tiles that the
-   copies have brought in. 64-bit indices, or sums of 8 bytes, leave no room for the largest blocks per thread. */
-static bool cg__mm_fits(const cg__mm_problem *p, const cg__mm_config *c, int index_bits, const ind_target *t) {
-    int sum_bytes = cg__mm_sum_bytes(p);
-    if ((c->unit != MM_FMA) != cg__mm_can_mma(p) || cg__mm_shared(p, c) > t->shared_per_block) return false;
-    if (c->unit == MM_FMA) return c->warps_m * sum_bytes <= 32;
-    if (!p->b.k_major && (c->tile_n & (c->tile_n - 1))) return false;
-    if (c->unit == MM_MMA) return c->registers <= (p->a.computed || p->b.computed ? 216 : 168) || index_bits == 32;
-    return t->specific && t->sm == 90 && p->a.copy && p->b.copy;
-}
-
-/* The cheapest config. */
-static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bits, const ind_target *t) {
-    int64_t lo, hi;
-    ind__known_bounds(p->size_k, &lo, &hi);
-    cg__mm_config best = {.unit = MM_FMA};
-    double best_cost = 0;
-    for (size_t i = 0; i < MM_NUM_CONFIGS; i++) {
-        cg__mm_config c = cg__mm_fit_depth(cg__mm_configs[i], p, hi, index_bits);
-        if (!cg__mm_fits(p, &c, index_bits, t)) continue;
-        double cost = cg__mm_cost(p, &c, cg__mm_sum_bytes(p), t);
-        if (best_cost == 0 || cost < best_cost) best = c, best_cost = cost;
-    }
-    return best;
-}
-
-/* =================================================================================== src/cuda/templates/gemm/plan.c */
-/* ---- the choice of a vector width ---- */
-
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
-static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
-    const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
-    if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
-    w->value[p->dot] = text;
-    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
-}
-
-/* The sum differs from column to column, even where b does not depend on the column. */
-static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
-    if (p->n < 0) return;
-    d->plan->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
-}
-
-/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
-   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
-static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
-    ind_expr guard = {0};
-    bool aligned = false;
-    cg__no_vectors(d);
-    if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
-    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
-        if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
-        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
-        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
-        if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
-        if (fits) d->plan->vector[i] = (uint8_t)n;
-    }
-    if (ind__ok(guard)) cg__guard(d->variant, guard);
-    d->variant->guard_aligned |= aligned;
-    return true;
-}
-
-static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
-    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
-    cg__mm_vary_sum(d, p);
-    cg__need_stores(&d->w);
-    for (int n = 8; n >= 2; n /= 2)
-        if (cg__mm_try_vector(d, p, n)) return n;
-    cg__no_vectors(d);
-    return 1;
-}
-
-/* ---- the plan ---- */
 
 static ind_expr cg__mm_tiles(ind_expr size, int tile) {
     return ind_expr_ceildiv(size, ind_int(size.context, tile));
 }
 
-/* Tiles along n, then along m, then the batch. With many columns of tiles the blocks that run together should form a
-   compact patch, as that reads the fewest different rows and columns: then the tiles are walked in stripes of up to 8
-   rows, column by column. */
+/* Blocks along n, then along m, then the batch. With many columns of tiles the order is in stripes of up to 8 rows,
+   column by column: resident blocks then read the fewest different rows and columns. */
 static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *stripe, ind_expr blocks[3]) {
     ind_expr rows = cg__mm_tiles(p->size_m, v->of.tile.m), columns = cg__mm_tiles(p->size_n, v->of.tile.n);
     *stripe = 1;
@@ -9484,57 +9392,6 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
     blocks[0] = ind_expr_mul(columns, ind_int(columns.context, *stripe));
     blocks[1] = cg__mm_tiles(rows, *stripe);
     blocks[2] = p->batch;
-}
-
-static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
-    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, d->w.target);
-    bool mma = c.unit != MM_FMA;
-    v->strategy = c.unit == MM_WGMMA ? IND_STRATEGY_MATMUL_WGMMA
-                  : mma              ? IND_STRATEGY_MATMUL_MMA
-                                     : IND_STRATEGY_MATMUL_SIMT;
-    v->threads = cg__mm_threads(&c);
-    v->of.tile.m = c.tile_m;
-    v->of.tile.n = c.tile_n;
-    v->of.tile.k = c.tile_k;
-    v->of.tile.stages = c.stages;
-    v->of.tile.warps_m = mma ? c.warps_m : 0;
-    v->of.tile.warps_n = mma ? c.warps_n : 0;
-    v->per_thread = mma ? 1 : c.warps_m;
-    v->rows = 1;
-    v->blocks_per_sm = cg__mm_occupancy(p, &c, d->w.target);
-    v->memory.shared = ind_int(d->w.context, cg__mm_shared(p, &c));
-    int stripe;
-    ind_expr blocks[3];
-    cg__mm_blocks(p, v, &stripe, blocks);
-    cg__set_axes(d, blocks);
-    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
-    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
-    if (p->a.computed || p->b.computed)
-        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
-                mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
-    else if (mma)
-        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
-    else
-        cg__why(d, "tensor cores do not multiply these types exactly; accumulates in %s", ind_dtype_name(p->sum));
-}
-
-/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
-static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
-    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
-    if (!p) return ind__failed(d->w.context);
-    d->plan->matmul = p;
-    cg__mm_find_problem(d, p);
-    if (d->w.failed) return ind__failed(d->w.context);
-    if (p->sum == IND_BOOL)
-        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
-    cg__choose_index_bits(d);
-    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
-    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
-    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
-    v->vector = cg__mm_choose_vector(d, p);
-    cg__mm_set_config(d, p, v);
-    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
 /* =================================================================================== src/cuda/templates/gemm/load.c */
@@ -9841,11 +9698,11 @@ static void cg__mm_write_make(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_end_lambda(w);
 }
 
-/* ============================================================================== src/cuda/templates/gemm/main_loop.c */
-/* ---- writing: the multiplication ---- */
+/* ==================================================================================== src/cuda/templates/gemm/mma.c */
+/* Products on tensor cores with mma.sync, and the pipeline that wgmma shares. */
 
-/* The loop over the steps of k. The stages go round by counting, as a remainder would cost more than it tells: step n
-   is multiplied from `stage`, and `into` takes what comes `ahead` steps later. */
+/* The loop over the steps of k. A step is multiplied from `stage`; the copies of the step `ahead` steps later go to
+   `into`. Both are counted up and reset: a remainder would be slower. */
 static void cg__mm_begin_stages(ind__writer *w, int ahead) {
     ind__textf(&w->code, "int stage = 0, into = %d;\n#pragma unroll 1\n", ahead);
     cg__begin(w, "for (%s step = 0; step < steps; step++)", cg__int(w));
@@ -9857,7 +9714,7 @@ static void cg__mm_end_stages(ind__writer *w) {
     cg__end(w);
 }
 
-/* Where the tile of `stage` lies: a computed one is made when it is needed, always in the same place. */
+/* Returns the offset of the tile of `stage`. A computed operand has a single tile, written when it is needed. */
 static const char *cg__mm_stage_of(ind__writer *w, const cg__mm_operand *o, int tile_x) {
     return o->computed ? "" : cg__string(w, " + stage * %d", tile_x * w->variant->of.tile.k);
 }
@@ -9884,8 +9741,130 @@ static void cg__mm_write_mma_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_MMA_TILE);
 }
 
-/* The steps of k with wgmma, which multiplies in the background. A step's tiles are copied to where the tiles of the
-   step before the last were: the multiplication of those has been waited for by all threads before the barrier. */
+/* The part of "load" for one operand. */
+static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
+    if (o->computed)
+        cg__mm_write_raw(w, p, o, name);
+    else if (o->copy)
+        cg__mm_write_copy(w, p, o, name);
+    else
+        cg__mm_write_halves(w, p, o, name);
+}
+
+/* Tiles, copies and prologues of an iteration, and the accumulators of a warp. */
+static void cg__mm_begin_tensor_tiles(ind__writer *w, const cg__mm_problem *p, int warp_m) {
+    const ind__variant *v = w->variant;
+    const int warp_n = v->of.tile.n / v->of.tile.warps_n;
+    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
+    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
+    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
+    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
+    cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
+    cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
+    cg__mm_write_all_places(w, p);
+    cg__mm_begin_load(w, true);
+    cg__mm_write_tile(w, p, &p->a, 'a');
+    cg__mm_write_tile(w, p, &p->b, 'b');
+    cg__mm_end_lambda(w);
+    cg__mm_write_make(w, p);
+    ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
+               v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
+    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
+}
+
+/* The sums to shared memory. */
+static void cg__mm_end_tensor_tiles(ind__writer *w) {
+    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
+    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", w->variant->of.tile.n);
+    cg__use(w, IND__CG_MMA_SUMS);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_mma_configs[] = {
+    {128, 128, 64, 2, 2, 3, 255}, {128, 128, 32, 2, 2, 4, 255}, {128, 128, 32, 2, 4, 4, 128},
+    {128, 96, 64, 2, 2, 3, 240},  {128, 64, 64, 2, 2, 3, 168},  {64, 128, 64, 2, 2, 3, 200},
+    {64, 64, 64, 2, 2, 4, 128},   {64, 64, 64, 2, 2, 3, 128},   {128, 32, 64, 4, 1, 3, 96},
+    {64, 32, 64, 4, 1, 3, 96},    {32, 128, 64, 1, 4, 3, 128},  {32, 64, 64, 2, 2, 4, 96},
+    {16, 64, 64, 1, 4, 4, 96},
+};
+
+static const char *cg__mm_mma_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    return cg__mm_can_mma(p) ? NULL : "tensor cores do not multiply these types exactly";
+}
+
+/* Limits the depth of a step and the stages to a known depth. The sums of a single step need not all be in registers at
+   once. A prologue takes registers. */
+static void cg__mm_fit_stages(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int idle) {
+    if (depth <= 32) c->tile_k = 32;
+    const int64_t steps = (depth + c->tile_k - 1) / c->tile_k;
+    if (c->stages > steps + idle) c->stages = steps < 1 ? idle + 1 : (int)steps + idle;
+    if (steps <= 1 && c->registers > 160) c->registers = 160;
+    if (cg__mm_has_prologue(p)) c->registers = c->registers > 207 ? 255 : c->registers + 48;
+}
+
+static void cg__mm_mma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)index_bits;
+    cg__mm_fit_stages(c, p, depth, 1);
+}
+
+/* A tile of b with rows along k is one narrow panel, or several of 64 columns: its width is a power of two. */
+static bool cg__mm_has_panels(const cg__mm_config *c, const cg__mm_problem *p) {
+    return p->b.k_major || !(c->tile_n & (c->tile_n - 1));
+}
+
+/* 64-bit indices leave no registers for the largest tiles per thread. */
+static bool cg__mm_mma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    return cg__mm_has_panels(c, p) && (c->registers <= (cg__mm_has_prologue(p) ? 216 : 168) || index_bits == 32);
+}
+
+static int cg__mm_warp_threads(const cg__mm_config *c) {
+    return c->warps_m * c->warps_n * 32;
+}
+
+/* Shared memory of an operand of 16 bits: a tile in each stage, or one tile and the stages that it is computed from. */
+static int64_t cg__mm_operand_bytes(const cg__mm_operand *o, int64_t elements, int stages) {
+    return elements * (o->computed ? stages * o->staged_bytes + 2 : stages * 2);
+}
+
+static int64_t cg__mm_stage_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return cg__mm_operand_bytes(&p->a, c->tile_m * c->tile_k, c->stages) +
+           cg__mm_operand_bytes(&p->b, c->tile_n * c->tile_k, c->stages);
+}
+
+/* Each warp reads its rows of both tiles. */
+static cg__mm_work cg__mm_mma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    (void)sum_bytes;
+    return (cg__mm_work){
+        .rate = t->mma_rate, .rows = (double)c->tile_m * c->warps_n + (double)c->tile_n * c->warps_m, .bytes = 2};
+}
+
+static void cg__mm_mma_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    const ind__tile_plan *tile = &w->variant->of.tile;
+    const int warp_m = tile->m / tile->warps_m;
+    cg__mm_begin_tensor_tiles(w, p, warp_m);
+    cg__mm_write_mma_loop(w, p);
+    cg__mm_end_tensor_tiles(w);
+}
+
+static const cg__mm_template cg__mm_mma = {.strategy = IND_STRATEGY_MATMUL_MMA,
+                                           .match = cg__mm_mma_match,
+                                           MM_CONFIGS(cg__mm_mma_configs),
+                                           .fit = cg__mm_mma_fit,
+                                           .allows = cg__mm_mma_allows,
+                                           .threads = cg__mm_warp_threads,
+                                           .tile_bytes = cg__mm_stage_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_mma_work,
+                                           .alignment = 16,
+                                           .main_loop = cg__mm_mma_main_loop};
+
+/* ================================================================================== src/cuda/templates/gemm/wgmma.c */
+/* Products on tensor cores with wgmma: sm_90a. */
+
+/* The steps of k with wgmma, which is asynchronous. The copies of a step overwrite the tiles of the step before the
+   previous one: all threads have waited for its products before the barrier. */
 static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
     int a = v->of.tile.m * v->of.tile.k, b = v->of.tile.n * v->of.tile.k;
@@ -9908,7 +9887,7 @@ static void cg__mm_write_wgmma_loop(ind__writer *w, const cg__mm_problem *p) {
     cg__use(w, IND__CG_WGMMA);
 }
 
-/* The operands of one wgmma that are the n / 2 sums of a thread, and the instruction around them. */
+/* The instruction of one wgmma; its operands include the n / 2 sums of a thread. */
 static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p, int n) {
     const char *type = p->a.memory == IND_BF16 ? "bf16" : "f16";
     ind__textf(t, "asm volatile(\"{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n\"\n");
@@ -9929,7 +9908,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
     ind__textf(t, "             : \"l\"(a), \"l\"(b));\n");
 }
 
-/* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
+/* The device function ind_wgmma_tile. Its instruction lists n / 2 registers. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     const cg__mm_problem *p = w->plan->matmul;
     int n = w->variant->of.tile.n;
@@ -9956,47 +9935,63 @@ static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
     ind__textf(t, "}\n#endif\n\n");
 }
 
-/* What "load" does for one operand. */
-static void cg__mm_write_tile(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
-    if (o->computed)
-        cg__mm_write_raw(w, p, o, name);
-    else if (o->copy)
-        cg__mm_write_copy(w, p, o, name);
-    else
-        cg__mm_write_halves(w, p, o, name);
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_wgmma_configs[] = {
+    {256, 128, 64, 16, 1, 4, 128}, {128, 256, 64, 8, 1, 4, 255}, {128, 192, 64, 8, 1, 4, 255},
+    {128, 128, 64, 8, 1, 4, 255},  {128, 128, 64, 8, 1, 3, 128}, {128, 96, 64, 8, 1, 8, 255},
+    {128, 96, 64, 8, 1, 4, 128},   {128, 64, 64, 8, 1, 8, 255},  {128, 64, 64, 8, 1, 4, 128},
+    {128, 32, 64, 8, 1, 4, 80},    {64, 192, 64, 4, 1, 4, 255},  {64, 128, 64, 4, 1, 4, 168},
+    {64, 128, 64, 4, 1, 3, 168},   {64, 96, 64, 4, 1, 4, 168},   {64, 96, 64, 4, 1, 3, 168},
+    {64, 64, 64, 4, 1, 8, 255},    {64, 64, 64, 4, 1, 4, 128},   {64, 32, 64, 4, 1, 4, 96},
+};
+
+static const char *cg__mm_wgmma_match(const cg__mm_problem *p, const ind_target *t) {
+    if (!t->specific || t->sm != 90) return "wgmma exists on sm_90a only";
+    if (!cg__mm_can_mma(p)) return "tensor cores do not multiply these types exactly";
+    return p->a.copy && p->b.copy ? NULL : "wgmma needs both operands copied in 16-byte vectors";
 }
 
-static void cg__mm_write_mma(ind__writer *w, const cg__mm_problem *p) {
-    const ind__variant *v = w->variant;
-    bool wgmma = v->strategy == IND_STRATEGY_MATMUL_WGMMA;
-    int warp_m = wgmma ? 16 : v->of.tile.m / v->of.tile.warps_m, warp_n = v->of.tile.n / v->of.tile.warps_n;
-    ind__textf(&w->code, "unsigned short *const tile_a = reinterpret_cast<unsigned short *>(ind_smem);\n");
-    int in_a = (p->a.computed ? 1 : v->of.tile.stages) * v->of.tile.m * v->of.tile.k;
-    int offset = 2 * (in_a + (p->b.computed ? 1 : v->of.tile.stages) * v->of.tile.n * v->of.tile.k);
-    ind__textf(&w->code, "unsigned short *const tile_b = tile_a + %d;\n", in_a);
-    cg__mm_write_raw_arrays(w, p, &p->a, 'a', &offset);
-    cg__mm_write_raw_arrays(w, p, &p->b, 'b', &offset);
-    cg__mm_write_all_places(w, p);
-    cg__mm_begin_load(w, true);
-    cg__mm_write_tile(w, p, &p->a, 'a');
-    cg__mm_write_tile(w, p, &p->b, 'b');
-    cg__mm_end_lambda(w);
-    cg__mm_write_make(w, p);
-    ind__textf(&w->code, "const int warp = threadIdx.x / 32, warp_m = warp / %d * %d, warp_n = warp %% %d * %d;\n",
-               v->of.tile.warps_n, warp_m, v->of.tile.warps_n, warp_n);
-    ind__textf(&w->code, "float acc[%d][%d][4] = {};\n", warp_m / 16, warp_n / 8);
-    if (wgmma) {
-        ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
-        cg__mm_write_wgmma_loop(w, p);
-    } else {
-        cg__mm_write_mma_loop(w, p);
-    }
-    ind__textf(&w->code, "float *const sum = reinterpret_cast<float *>(ind_smem);\n");
-    ind__textf(&w->code, "ind_mma_sums<%d>(sum, acc, warp_m, warp_n);\n__syncthreads();\n", v->of.tile.n);
-    cg__use(w, IND__CG_MMA_SUMS);
+static void cg__mm_wgmma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)index_bits;
+    cg__mm_fit_stages(c, p, depth, 2);
 }
 
-/* FMA: what an operand's next tile is computed from, into registers. */
+static bool cg__mm_wgmma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return cg__mm_has_panels(c, p);
+}
+
+/* Each wgmma reads its 64 rows of a and all of b. */
+static cg__mm_work cg__mm_wgmma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    (void)sum_bytes;
+    return (cg__mm_work){.rate = t->wgmma_rate, .rows = (double)c->tile_m * c->tile_n / 64 + c->tile_m, .bytes = 2};
+}
+
+static void cg__mm_wgmma_main_loop(ind__writer *w, const cg__mm_problem *p) {
+    cg__mm_begin_tensor_tiles(w, p, 16);
+    ind__textf(&w->code, "const int first_row = warp_m & ~63;\n");
+    cg__mm_write_wgmma_loop(w, p);
+    cg__mm_end_tensor_tiles(w);
+}
+
+static const cg__mm_template cg__mm_wgmma = {.strategy = IND_STRATEGY_MATMUL_WGMMA,
+                                             .match = cg__mm_wgmma_match,
+                                             MM_CONFIGS(cg__mm_wgmma_configs),
+                                             .fit = cg__mm_wgmma_fit,
+                                             .allows = cg__mm_wgmma_allows,
+                                             .threads = cg__mm_warp_threads,
+                                             .tile_bytes = cg__mm_stage_bytes,
+                                             .idle_stages = 2,
+                                             .work = cg__mm_wgmma_work,
+                                             .alignment = 1024,
+                                             .main_loop = cg__mm_wgmma_main_loop,
+                                             .functions = cg__mm_write_wgmma};
+
+/* ==================================================================================== src/cuda/templates/gemm/fma.c */
+/* Products with FMA, for types that tensor cores do not multiply exactly. */
+
+/* Loads the sources of an operand's next tile into registers. */
 static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     char x = name == 'a' ? 'm' : 'n';
     if (o->x >= 0) ind__textf(&w->code, "const %s i%d = first_%c + x;\n", cg__int(w), o->x, x);
@@ -10008,7 +10003,7 @@ static void cg__mm_write_next_raw(ind__writer *w, const cg__mm_problem *p, const
             ind__textf(&w->code, "if (inside) next_%c%u[i] = %s;\n", name, i, cg__element(w, i));
 }
 
-/* FMA: an operand's next tile into registers. */
+/* Loads an operand's next tile into registers. */
 static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     cg__mm_spell_plain(w);
     cg__mm_begin_elements(w, o, name, true);
@@ -10022,14 +10017,14 @@ static void cg__mm_write_next(ind__writer *w, const cg__mm_problem *p, const cg_
     cg__end(w);
 }
 
-/* The LOADs of a prologue are where cg__mm_write_next_raw has put them; name 0: where they were. */
+/* Makes the LOADs of a prologue read the registers of cg__mm_write_next_raw; name 0: memory again. */
 static void cg__mm_spell_next(ind__writer *w, const cg__mm_operand *o, char name) {
     cg__mm_need_operand(w, o);
     for (uint32_t i = 1; i <= o->value; i++)
         if (cg__mm_is_early_load(w, i)) w->memory[i] = name ? cg__string(w, "next_%c%u[i]", name, i) : NULL;
 }
 
-/* FMA: registers for what is on its way to the next tile of an operand. */
+/* Declares registers for the sources of an operand's next tile. */
 static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int n = (name == 'a' ? v->of.tile.m : v->of.tile.n) * v->of.tile.k / v->threads;
@@ -10039,7 +10034,7 @@ static void cg__mm_declare_next(ind__writer *w, const cg__mm_operand *o, char na
             ind__textf(&w->code, "%s next_%c%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, name, i, n);
 }
 
-/* FMA: from registers into the half of the shared memory that nobody reads now. */
+/* Stores an operand's tile from registers to the half of the shared memory that is not being read. */
 static void cg__mm_write_put(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, char name) {
     const ind__variant *v = w->variant;
     int pitch = (name == 'a' ? v->of.tile.m : v->of.tile.n) + 4;
@@ -10097,6 +10092,213 @@ static void cg__mm_write_fma(ind__writer *w, const cg__mm_problem *p) {
     cg__mm_write_fma_loop(w, p);
     ind__textf(&w->code, "%s *const sum = reinterpret_cast<%s *>(ind_smem);\n", type, type);
     ind__textf(&w->code, "ind_fma_sums<%d, %d>(sum, acc);\n__syncthreads();\n", v->of.tile.m, v->of.tile.n);
+}
+
+/* ---- the template ---- */
+
+static const cg__mm_config cg__mm_fma_configs[] = {
+    {128, 128, 8, 8, 0, 2, 128},
+    {64, 64, 16, 4, 0, 2, 128},
+    {32, 32, 16, 4, 0, 2, 128},
+};
+
+static const char *cg__mm_fma_match(const cg__mm_problem *p, const ind_target *t) {
+    (void)t;
+    return cg__mm_can_mma(p) ? "tensor cores multiply these types exactly" : NULL;
+}
+
+/* The addresses of elements in flight take registers with 64-bit indices, and with conditions or divisions. */
+static void cg__mm_fma_fit(cg__mm_config *c, const cg__mm_problem *p, int64_t depth, int index_bits) {
+    (void)depth;
+    if (index_bits == 64) c->registers += 48;
+    if (p->involved) c->registers += 48;
+}
+
+/* Sums of 8 bytes leave no registers for the largest tiles per thread. */
+static bool cg__mm_fma_allows(const cg__mm_config *c, const cg__mm_problem *p, int index_bits) {
+    (void)index_bits;
+    return c->warps_m * cg__mm_sum_bytes(p) <= 32;
+}
+
+static int cg__mm_fma_threads(const cg__mm_config *c) {
+    return c->tile_m * c->tile_n / (c->warps_m * c->warps_m);
+}
+
+static int64_t cg__mm_fma_bytes(const cg__mm_config *c, const cg__mm_problem *p) {
+    return (int64_t)2 * (c->tile_m + c->tile_n + 8) * c->tile_k * cg__mm_sum_bytes(p);
+}
+
+static cg__mm_work cg__mm_fma_work(const cg__mm_config *c, int sum_bytes, const ind_thresholds *t) {
+    return (cg__mm_work){.rate = (double)t->fma_rate * 4 / sum_bytes,
+                         .rows = 2.0 * c->tile_m * c->tile_n / c->warps_m,
+                         .bytes = sum_bytes};
+}
+
+static const cg__mm_template cg__mm_fma = {.strategy = IND_STRATEGY_MATMUL_SIMT,
+                                           .match = cg__mm_fma_match,
+                                           MM_CONFIGS(cg__mm_fma_configs),
+                                           .fit = cg__mm_fma_fit,
+                                           .allows = cg__mm_fma_allows,
+                                           .threads = cg__mm_fma_threads,
+                                           .tile_bytes = cg__mm_fma_bytes,
+                                           .idle_stages = 1,
+                                           .work = cg__mm_fma_work,
+                                           .alignment = 16,
+                                           .reads_pointers = true,
+                                           .main_loop = cg__mm_write_fma};
+
+/* ================================================================================= src/cuda/templates/gemm/choose.c */
+/* ---- the choice of a vector width ---- */
+
+/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
+static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
+    const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
+    if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
+    w->value[p->dot] = text;
+    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
+        if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+}
+
+/* The sum differs from column to column, even where b does not depend on the column. */
+static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
+    if (p->n < 0) return;
+    d->plan->varies[p->dot] |= 1u << p->n;
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
+}
+
+/* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
+   they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
+static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
+    ind_expr guard = {0};
+    bool aligned = false;
+    cg__no_vectors(d);
+    if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
+        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
+        if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
+        if (fits) d->plan->vector[i] = (uint8_t)n;
+    }
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
+    return true;
+}
+
+static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
+    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_vary_sum(d, p);
+    cg__need_stores(&d->w);
+    for (int n = 8; n >= 2; n /= 2)
+        if (cg__mm_try_vector(d, p, n)) return n;
+    cg__no_vectors(d);
+    return 1;
+}
+
+/* ---- the plan ---- */
+
+/* The templates, in the order in which they are asked. */
+static const cg__mm_template *const cg__mm_templates[] = {&cg__mm_wgmma, &cg__mm_mma, &cg__mm_fma};
+#define MM_NUM_TEMPLATES (sizeof cg__mm_templates / sizeof *cg__mm_templates)
+
+static const cg__mm_template *cg__mm_template_of(ind_strategy s) {
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++)
+        if (cg__mm_templates[i]->strategy == s) return cg__mm_templates[i];
+    return NULL;
+}
+
+typedef struct cg__mm_choice {
+    const cg__mm_template *from;
+    cg__mm_config config;
+    double cost;
+} cg__mm_choice;
+
+/* Takes the template's cheapest configuration if it is cheaper than the choice. */
+static void cg__mm_try_template(const cg__mm_template *x, const cg__mm_problem *p, int64_t depth, int index_bits,
+                                const ind_target *t, cg__mm_choice *best) {
+    for (size_t i = 0; i < x->num_configs; i++) {
+        cg__mm_config c = x->configs[i];
+        x->fit(&c, p, depth, index_bits);
+        if (!x->allows(&c, p, index_bits) || cg__mm_shared(x, p, &c) > t->shared_per_block) continue;
+        const double cost = cg__mm_cost(x, p, &c, t);
+        if (!best->from || cost < best->cost) *best = (cg__mm_choice){x, c, cost};
+    }
+}
+
+/* Returns the cheapest configuration of the templates that take the product; *reason: why the last one that does not
+   take it does not. */
+static cg__mm_choice cg__mm_choose(const cg__mm_problem *p, int index_bits, const ind_target *t, const char **reason) {
+    int64_t lo, hi;
+    ind__known_bounds(p->size_k, &lo, &hi);
+    cg__mm_choice best = {0};
+    *reason = NULL;
+    for (size_t i = 0; i < MM_NUM_TEMPLATES; i++) {
+        const char *no = cg__mm_templates[i]->match(p, t);
+        if (no && !best.from) *reason = no;
+        if (!no) cg__mm_try_template(cg__mm_templates[i], p, hi, index_bits, t, &best);
+    }
+    return best;
+}
+
+static void cg__mm_explain(cg__decider *d, const cg__mm_problem *p, const char *reason) {
+    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
+    const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
+    if (cg__mm_has_prologue(p))
+        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
+                tensor ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
+    else if (tensor)
+        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
+    else
+        cg__why(d, "%s; accumulates in %s", reason, ind_dtype_name(p->sum));
+}
+
+static ind_status cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+    const char *reason;
+    const cg__mm_choice best = cg__mm_choose(p, v->index_bits, d->w.target, &reason);
+    const cg__mm_template *x = best.from;
+    const cg__mm_config *c = &best.config;
+    if (!x)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: no configuration of a product fits the target",
+                         d->w.kernel->name);
+    v->strategy = x->strategy;
+    const bool tensor = cg__has(&d->w, IND__HAS_TENSOR_CORES);
+    v->threads = x->threads(c);
+    v->of.tile = (ind__tile_plan){.m = c->tile_m,
+                                  .n = c->tile_n,
+                                  .k = c->tile_k,
+                                  .warps_m = tensor ? c->warps_m : 0,
+                                  .warps_n = tensor ? c->warps_n : 0,
+                                  .stages = c->stages};
+    v->per_thread = tensor ? 1 : c->warps_m;
+    v->rows = 1;
+    v->blocks_per_sm = cg__mm_occupancy(x, p, c, d->w.target);
+    v->memory.shared = ind_int(d->w.context, cg__mm_shared(x, p, c));
+    int stripe;
+    ind_expr blocks[3];
+    cg__mm_blocks(p, v, &stripe, blocks);
+    cg__set_axes(d, blocks);
+    cg__mm_explain(d, p, reason);
+    return IND_OK;
+}
+
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
+    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
+    if (!p) return ind__failed(d->w.context);
+    d->plan->matmul = p;
+    cg__mm_find_problem(d, p);
+    if (d->w.failed) return ind__failed(d->w.context);
+    if (p->sum == IND_BOOL)
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
+    cg__choose_index_bits(d);
+    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
+    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
+    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    v->vector = cg__mm_choose_vector(d, p);
+    ind_status status = cg__mm_set_config(d, p, v);
+    return status || !d->w.failed ? status : ind__failed(d->w.context);
 }
 
 /* =============================================================================== src/cuda/templates/gemm/epilogue.c */
@@ -10188,19 +10390,27 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
     cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
-    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
-               w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
+    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
                w->variant->of.tile.k);
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
-        cg__mm_write_fma(w, p);
-    else
-        cg__mm_write_mma(w, p);
+    x->main_loop(w, p);
     cg__mm_write_epilogue(w, p);
     return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Device functions of the kernel's template, before the kernel. */
+static void cg__write_template_functions(ind__writer *w, ind__text *t) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    if (x && x->functions) x->functions(w, t);
+}
+
+static bool cg__reads_pointers(const ind__writer *w) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    return x && x->reads_pointers;
 }
 
 /* ====================================================================================== src/cuda/decide/pointwise.c */
@@ -12020,7 +12230,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
+    const bool late = w->plan->part && cg__reads_pointers(w);
     uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
     while (w->args.arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->args.num; i++) {
@@ -12240,7 +12450,7 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (cg__has_prelude_set(&w->prelude) || w->calls.num)
         ind__textf(&t, "#define IND_INLINE __device__ __forceinline__\n\n");
     cg__write_prelude(&t, &w->prelude);
-    if (v->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &t);
+    cg__write_template_functions(w, &t);
     snprintf(v->source.entry, sizeof v->source.entry, "ind_k_%s", w->kernel->name);
     cg__declare_functions(w, &t);
     cg__assemble_signature(w, &t);
@@ -12700,7 +12910,7 @@ static int cg__part_shared(const ind__writer *w) {
 /* What cg__assemble would make a source of. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    cg__write_template_functions(w, &outside);
     ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);

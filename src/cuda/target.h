@@ -56,6 +56,17 @@
       "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                          \
     X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least",                                   \
       "what an SM moves in a microsecond")                                                                             \
+    X(fma_rate, 128, "FMA products: multiply-adds per cycle and SM", "CUDA C++ Programming Guide, sm_90")              \
+    X(mma_rate, 800, "mma.sync products: multiply-adds per cycle and SM",                                              \
+      "480 timings of 16 products, 30 configurations")                                                                 \
+    X(wgmma_rate, 2048, "wgmma products: multiply-adds per cycle and SM", "data sheet of the H200")                    \
+    X(product_l2_rate, 60, "bytes per cycle and SM from the L2, all SMs at once", "480 timings of 16 products")        \
+    X(product_shared_rate, 128, "bytes per cycle and SM of shared memory", "32 banks of 4 bytes")                      \
+    X(product_busy, 85, "percent of the time in which the busiest unit of a product works",                            \
+      "480 timings of 16 products")                                                                                    \
+    X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
+    X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
+    X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
     X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
 
 /* 0: the value of the table. */

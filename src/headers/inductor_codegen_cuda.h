@@ -164,11 +164,13 @@ extern "C" {
 //@ cuda/emit/scan/lookback.c
 //@ cuda/emit/scan/sort.c
 //@ cuda/templates/gemm/problem.c
-//@ cuda/templates/gemm/tile.c
-//@ cuda/templates/gemm/plan.c
+//@ cuda/templates/gemm/template.c
 //@ cuda/templates/gemm/load.c
 //@ cuda/templates/gemm/prologue.c
-//@ cuda/templates/gemm/main_loop.c
+//@ cuda/templates/gemm/mma.c
+//@ cuda/templates/gemm/wgmma.c
+//@ cuda/templates/gemm/fma.c
+//@ cuda/templates/gemm/choose.c
 //@ cuda/templates/gemm/epilogue.c
 //@ cuda/decide/pointwise.c
 //@ cuda/decide/row_warp.c
