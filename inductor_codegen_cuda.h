@@ -571,9 +571,9 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns;     /* predicted, of all kernels */
-    ind__tuning tuning;   /* for the variant that is being planned */
-    ind__row_range range; /* of its row lengths */
+    ind_expr time_ns;   /* predicted, of all kernels */
+    ind__tuning tuning; /* for the variant that is being planned */
+    int64_t from, to;   /* the elements of its rows */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
@@ -12834,8 +12834,10 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
-        *v = (ind__variant){
-            .assume = assume, .vector = assume ? 8 : 1, .range = p->range, .dependent = cg__launches_dependent(p)};
+        *v = (ind__variant){.assume = assume,
+                            .vector = assume ? 8 : 1,
+                            .range = {p->from, p->to},
+                            .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->way = way;
@@ -12941,17 +12943,16 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     int64_t least, most;
     ind__known_bounds(cg__reduced_numel(x->kernel), &least, &most);
     ind_plan *p = x->plan;
-    p->range.from = 0;
+    p->from = 0;
     for (size_t i = 0; i < num && *rest && !status; i++) {
-        p->range.to = end[i];
-        if (p->range.to >= least) status = cg__next_variant(x, assume);
-        if (p->range.to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num])))
-            break;
-        if (p->range.to >= least) x->num++, status = cg__plan_undivided(x, assume);
-        *rest = most > p->range.to;
-        p->range.from = p->range.to + 1;
+        p->to = end[i];
+        if (p->to >= least) status = cg__next_variant(x, assume);
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
+        *rest = most > p->to;
+        p->from = p->to + 1;
     }
-    p->range.to = 0;
+    p->to = 0;
     return status;
 }
 
@@ -12987,12 +12988,12 @@ static ind_status cg__plan_variants(cg__variants *x) {
         x->num++;
         if (!status && vectors) status = cg__plan_undivided(x, any);
     }
-    x->plan->range.from = 0;
+    x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)
         status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
                                  &unaligned);
-    x->plan->range.from = 0;
+    x->plan->from = 0;
     if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
     x->num++;
     return status;
@@ -14127,9 +14128,9 @@ bool ind__is_tuned(const ind__variant *v) {
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
-    p->tuning = tuning, p->range.from = first->range.from, p->range.to = first->range.to;
+    p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
-    p->tuning = (ind__tuning){0}, p->range.from = p->range.to = 0;
+    p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
 }
