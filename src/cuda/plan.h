@@ -58,8 +58,10 @@ typedef struct ind__stage_plan {
 
 /* A reduction along rows: ROW_*. */
 typedef struct ind__row_plan {
-    ind_expr
-        fitted;  /* ROW_BLOCK, ROW_LOOPED: threads of a launch, at most `threads`, from its row length; invalid: all */
+    /* Of a launch, from its row length; invalid: the same for all launches. */
+    ind_expr fitted; /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block, at most `threads` */
+    ind_expr lanes;  /* ROW_WARP: lanes per row, a power of two, at least `least_lanes`, at most threads / rows */
+    int least_lanes;
     int batch;   /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
     int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
     /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes

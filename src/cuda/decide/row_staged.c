@@ -330,6 +330,18 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
         *v = before;
 }
 
+/* A block for a range of row lengths has as many warps as the row of the launch needs, at least a lane for each edge,
+   and as much shared memory. */
+static void cg__fit_staged_threads(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->of.row.stage.persistent || v->of.row.cluster > 1) return;
+    cg__fit_threads(d);
+    if (!ind__ok(v->of.row.fitted)) return;
+    const int edges = v->misaligned ? cg__boundary(&d->w) + cg__misaligned_reach(&d->w) - 2 : 1;
+    const ind_expr least = ind_int(d->w.context, (edges + 31) / 32 * 32), most = ind_int(d->w.context, v->threads);
+    v->of.row.fitted = ind_expr_max(least, ind_expr_min(most, v->of.row.fitted));
+}
+
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -350,7 +362,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     }
     v->of.row.stage.resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->of.row.cluster : 0;
     v->of.row.stage.items = cg__p_numel(&d->w);
-    v->memory.shared = ind_int(d->w.context, cg__staged_bytes(&d->w));
+    const int64_t bytes = cg__staged_bytes(&d->w);
     v->grid[0] = ind__staged_grid(v);
     v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
     static const char *const held[] = {"nothing", "values computed from the row", "the row"};
@@ -360,6 +372,10 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
             (long long)longest, owner,
             stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
             held[v->of.row.stage.held], v->of.row.stage.once ? ", operands that all rows share" : "");
+    cg__fit_staged_threads(d);
+    v->memory.shared = ind__ok(v->of.row.fitted)
+                           ? ind_expr_mul(v->of.row.fitted, ind_int(d->w.context, bytes / v->threads))
+                           : ind_int(d->w.context, bytes);
     return true;
 }
 

@@ -1,8 +1,14 @@
 /* ---- from the states of the threads to that of the row */
 
-/* Has a block as many threads as the row of the launch needs? */
+/* True if the number of threads that share a row depends on the row length of the launch. The text names it `threads`.
+ */
 static bool cg__is_fitted(const ind__writer *w) {
-    return ind__ok(cg__row(w)->fitted);
+    return ind__ok(cg__row(w)->fitted) || ind__ok(cg__row(w)->lanes);
+}
+
+/* Returns the number of threads that share a row, as a constant or as `threads`. */
+static const char *cg__row_threads_text(ind__writer *w) {
+    return cg__is_fitted(w) ? "threads" : cg__string(w, "%d", cg__row_threads(w));
 }
 
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
@@ -78,6 +84,11 @@ static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind
 
 static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
+    if (ind__ok(cg__row(w)->lanes)) {
+        cg__use(w, IND__CG_JOIN_FITTED);
+        ind__textf(&w->code, "ind_join_fitted(%c%u, threads);\n", letter, i);
+        return;
+    }
     if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
     if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
 }
@@ -106,7 +117,8 @@ static void cg__from_shared_line(ind__writer *w, uint32_t i, char letter) {
     const char *part = cg__part_of(w);
     if (cg__is_fitted(w)) {
         cg__use(w, IND__CG_JOIN_WARPS);
-        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u, threads / 32);\n", letter, i, warps, letter, i);
+        ind__textf(&w->code, "%c%u = ind_join_warps<%d>(shared_%c%u%s, threads / 32);\n", letter, i, warps, letter, i,
+                   part);
         return;
     }
     if (cg__lanes_join_warps(w, i)) {

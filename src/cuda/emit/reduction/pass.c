@@ -177,8 +177,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__unroll(w);
         cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / n);
         ind__textf(&w->code, n > 1 ? "const %s %s = (k * %s + lane)%s%s;\n" : "const %s %s = k * %s + lane%s%s;\n",
-                   type, r, cg__is_fitted(w) ? "threads" : cg__string(w, "%d", threads), times,
-                   v->misaligned ? " + head" : "");
+                   type, r, cg__row_threads_text(w), times, v->misaligned ? " + head" : "");
         exact &= !v->misaligned;
         const char *sure = cg__whole_rounds(w) ? cg__string(w, "k < %lld || ", (long long)cg__whole_rounds(w)) : "";
         const char *end = v->misaligned ? cg__string(w, " + %d <=", cg__misaligned_reach(w)) : " <";
@@ -245,7 +244,8 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 /* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
 static int cg__edge_rounds(const ind__writer *w) {
     if (!w->variant->misaligned) return 0;
-    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
+    const int lanes = ind__ok(cg__row(w)->lanes) ? cg__row(w)->least_lanes : cg__row_threads(w);
+    const int most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
@@ -258,7 +258,7 @@ static int cg__begin_edge(ind__writer *w) {
     if (rounds > 1) {
         cg__unroll(w);
         cg__begin(w, "for (int e = 0; e < %d; e++)", rounds);
-        ind__textf(&w->code, "const int edge = e * %d + lane;\n", cg__row_threads(w));
+        ind__textf(&w->code, "const int edge = e * %s + lane;\n", cg__row_threads_text(w));
     }
     cg__begin(w, "if (%s < edges)", at);
     if (cg__in_registers(w))

@@ -15,8 +15,14 @@ static const char *cg__staged_part(ind__writer *w, const char *turn) {
 
 /* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
 static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
-    const int before = cg__staged_words(w, load), each = w->variant->threads * scale;
+    const int before = cg__staged_words(w, load), each = (cg__is_fitted(w) ? 32 : w->variant->threads) * scale;
     return before ? cg__string(w, "(%d + k) * %d", before, each) : cg__string(w, "k * %d", each);
+}
+
+/* Returns the first word of a thread in a stage. The words of a fitted block are in groups of one per lane of a warp,
+   as the number of its threads is no constant. */
+static const char *cg__first_word(const ind__writer *w) {
+    return cg__is_fitted(w) ? "first_word" : "(int)threadIdx.x";
 }
 
 /* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
@@ -24,7 +30,8 @@ static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
    instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
    these). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
-    return cg__string(w, "staged[%s(int)threadIdx.x + %s]", cg__staged_part(w, turn), cg__staged_offset(w, load, 1));
+    return cg__string(w, "staged[%s%s + %s]", cg__staged_part(w, turn), cg__first_word(w),
+                      cg__staged_offset(w, load, 1));
 }
 
 static const char *cg__staged_element(ind__writer *w, uint32_t i) {
@@ -52,7 +59,8 @@ static void cg__declare_own_place(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
     if (!any) return;
     cg__use(w, IND__CG_CP_ASYNC_BY);
-    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
+    ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s%s]);\n", cg__staged_part(w, turn),
+               cg__first_word(w));
 }
 
 /* The copies of the vectors at hand, of the row that w->var tells. */
@@ -280,7 +288,10 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
     } else {
-        ind__textf(&w->code, "const int lane = threadIdx.x;\n");
+        ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
+        if (cg__is_fitted(w))
+            ind__textf(&w->code, "const int first_word = lane / 32 * %d + lane %% 32;\n",
+                       32 * cg__staged_words(w, w->body->num_inst));
         cg__emit_piece(w);
     }
     if (cg__orders_rows(w))
