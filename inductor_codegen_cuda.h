@@ -309,47 +309,47 @@ typedef enum ind__arg_kind {
     IND__ARG_BUFFER,
     IND__ARG_SIZE,
     IND__ARG_ERROR,
-    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks meet: SCAN_LOOKBACK, FINISH
-                        */
-    IND__ARG_COUNTERS, /* of blocks, and words between them, 0 before and after each launch: ind__variant.num_counters
-                        */
-    IND__ARG_PARTIALS  /* memory for what blocks leave to the last one of them */
+    IND__ARG_LOOKBACK, /* 64-bit words, 0 before and after each launch, through which blocks exchange states:
+                          SCAN_LOOKBACK, FINISH */
+    IND__ARG_COUNTERS, /* block counters, and words between them, 0 before and after each launch:
+                          ind__variant.num_counters */
+    IND__ARG_PARTIALS  /* memory for partial results that blocks pass to the last block */
 } ind__arg_kind;
 typedef struct ind__kernel_arg {
     ind__arg_kind kind;
     uint32_t buffer; /* BUFFER: number in the lowered program; passed as a pointer to element 0 */
     ind_expr size;   /* SIZE: value passed, as int or, in a plan with 64-bit indices, long long. LOOKBACK: words */
-    bool reciprocal; /* SIZE: the value is for ind_quotient, and passed as unsigned long long */
-    bool computed;   /* SIZE: it hangs on data: no argument, but a constant that the kernel computes when it begins */
-    bool wide;       /* in the table of a COMBO, where each argument takes 8 bytes */
-    uint32_t part;   /* ERROR in a COMBO: for the kernel that is so many behind the first of the launch */
-    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, behind those of the other kernels of a COMBO */
+    bool reciprocal; /* SIZE: the reciprocal for ind_quotient, passed as unsigned long long */
+    bool computed;   /* SIZE: depends on data: not an argument, but a constant that the kernel computes at entry */
+    bool wide;       /* in the argument table of a COMBO, where each argument takes 8 bytes */
+    uint32_t part;   /* ERROR in a COMBO: index of the kernel, counted from the launch's first kernel */
+    int64_t offset;  /* COUNTERS, PARTIALS: in bytes, after those of the other kernels of a COMBO */
 } ind__kernel_arg;
 
-/* What a variant may take for granted that is likely but not proven, a set; what it does becomes its conditions. */
+/* Likely but unproven facts that a variant may assume, as a set. The facts that it uses become its guards. */
 typedef enum ind__assume {
     IND__ASSUME_NOTHING = 0,
     IND__ASSUME_ALIGNED = 1,   /* pointers are aligned, indices are small */
-    IND__ASSUME_DIVISIBLE = 2, /* what divides the hints of sizes divides the sizes */
-    IND__ASSUME_LENGTH = 4     /* rows are of about the hinted length, or in a range of lengths */
+    IND__ASSUME_DIVISIBLE = 2, /* divisors of the hints of sizes divide the sizes */
+    IND__ASSUME_LENGTH = 4     /* rows have about the hinted length, or a length in a range */
 } ind__assume;
 
 /* Measured choices that replace those of the formulas; 0: no choice. */
 typedef struct ind__tuning {
-    int threads;  /* of a block */
-    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or what registers hold */
-    int together; /* vectors (POINTWISE) or rows (ROW_WARP) whose loads a thread has in flight */
+    int threads;  /* per block */
+    int way;      /* position in the list of fallbacks: other registers, blocks per SM, or values kept in registers */
+    int together; /* vectors (POINTWISE) or rows (ROW_WARP) per thread whose loads are in flight together */
 } ind__tuning;
 
-/* Row lengths in elements, both inclusive; to 0: any, or about the hint. */
+/* Row lengths in elements, both inclusive; `to` 0: any length, or about the hint. */
 typedef struct ind__row_range {
     int64_t from, to;
 } ind__row_range;
 
-#define IND_MAX_VARIANTS 30 /* of a kernel */
+#define IND_MAX_VARIANTS 30 /* per kernel */
 
 /* Rows in shared memory: ROW_STAGED. A block, or a cluster of blocks that share a row, computes one row, or is
-   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one; or
+   persistent and loops over rows. A persistent block has two stages in shared memory, for this row and the next one, or
    one stage, which is free once the row is in registers. */
 typedef struct ind__stage_plan {
     int num;         /* stages */
@@ -364,21 +364,21 @@ typedef struct ind__stage_plan {
 typedef struct ind__row_plan {
     ind_expr
         fitted;  /* ROW_BLOCK, ROW_LOOPED: threads of a launch, at most `threads`, from its row length; invalid: all */
-    int batch;   /* ROW_WARP: rows of the same lanes whose loads are in flight together; 0: one */
+    int batch;   /* ROW_WARP: rows per group of lanes whose loads are in flight together; 0: one */
     int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
-    /* ROW_BLOCK, ROW_STAGED: rows that consist of segments (inner dimensions): whole segments per iteration, and lanes
-       of each; 0: consecutive lanes load consecutive vectors of the row. */
+    /* ROW_BLOCK, ROW_STAGED: for rows that consist of segments (inner dimensions): whole segments per iteration, and
+       lanes per segment; 0: consecutive lanes load consecutive vectors of the row. */
     int segments, segment_lanes;
     ind__stage_plan stage; /* ROW_STAGED */
 } ind__row_plan;
 
 /* Blocks that share a row, or a group of columns: ROW_SPLIT, COLUMN_SPLIT. */
 typedef struct ind__split_plan {
-    ind_expr num;       /* blocks of a row, along y of the grid */
-    int64_t max_blocks; /* blocks that share results, at most; 0: none do */
+    ind_expr num;       /* blocks per row, along y of the grid */
+    int64_t max_blocks; /* most blocks that share results; 0: none do */
 } ind__split_plan;
 
-/* Tiles in shared memory: MATMUL_*; TRANSPOSE has only m and n. */
+/* Tiles in shared memory: MATMUL_*; TRANSPOSE uses only m and n. */
 typedef struct ind__tile_plan {
     int m, n, k;          /* elements */
     int warps_m, warps_n; /* mma.sync and wgmma: warps along m and n */
@@ -388,70 +388,70 @@ typedef struct ind__tile_plan {
 /* Memory of a launch besides buffers. */
 typedef struct ind__launch_memory {
     ind_expr shared;       /* bytes of dynamic shared memory per block */
-    int static_shared;     /* bytes, at most; only of a part of a COMBO */
+    int static_shared;     /* upper bound in bytes; only for a kernel in a COMBO */
     uint32_t num_counters; /* 32-bit words that IND__ARG_COUNTERS points to, for all sizes */
     int64_t partial_bytes; /* bytes that IND__ARG_PARTIALS points to, for all sizes */
 } ind__launch_memory;
 
 /* The text of a kernel. */
 typedef struct ind__kernel_text {
-    char *text; /* CUDA C; `entry` is its only kernel. It is deterministic; names of the graph are in comments only */
+    char *text; /* CUDA C; `entry` is its only kernel. Deterministic; names of the graph occur in comments only */
     size_t bytes;
     char entry[72];
 } ind__kernel_text;
 
-/* A variant of a kernel. A launch takes the first variant whose guards hold; the last one has no guards. */
+/* A variant of a kernel. A launch takes the first variant whose guards hold; the last variant has no guards. */
 typedef struct ind__variant {
     ind_strategy strategy;
-    int index_bits;    /* 32 where every offset is proven to fit, else 64 */
-    int vector;        /* elements per memory access, 1: scalar */
+    int index_bits;    /* 32 if every offset is proven to fit, else 64 */
+    int vector;        /* elements per memory access; 1: scalar */
     bool misaligned;   /* aligned vectors and peeled edges: of each row, ROW_*; of the output, POINTWISE */
     int threads;       /* per block */
     int blocks_per_sm; /* minimum of resident blocks per SM, as in __launch_bounds__; 0: one */
     int rows;          /* ROW_*: rows per block */
-    int per_thread;    /* elements of a row (or of P) that a thread holds */
+    int per_thread;    /* elements of a row (or of P) per thread */
     /* The strategy's row of IND_STRATEGIES names the member. */
     union {
         ind__row_plan row;
         ind__split_plan split;
         ind__tile_plan tile;
     } of;
-    ind_expr grid[3]; /* blocks; 0 blocks: nothing to launch. More than the device takes is a launch error */
+    ind_expr grid[3]; /* blocks; 0 blocks: no launch. More than the device allows is a launch error */
     ind__launch_memory memory;
     int assume;           /* IND__ASSUME_* */
-    ind__row_range range; /* of the row lengths that the guards of this variant and of those before it leave */
-    ind_expr guard;       /* condition on sizes, valid and not 1: this variant may only run if it holds */
+    ind__row_range range; /* row lengths that the guards of this variant and of earlier ones leave */
+    ind_expr guard;       /* condition on sizes, valid and not 1: the variant may only run if it holds */
     bool guard_aligned;   /* all pointers must be multiples of 16 bytes */
     bool dependent;       /* programmatic dependent launch: the source begins with ind_dependency_wait */
-    ind__tuning tuned;    /* measured choices; 0: the formulas' */
+    ind__tuning tuned;    /* measured choices; 0: chosen by formula */
     int way;              /* 0: the first choice; 1, ..: position among its fallbacks */
     ind__kernel_arg *arg; /* in the plan's arena */
     uint32_t num_args;
     const char *why; /* one sentence: why this strategy */
     ind__kernel_text source;
-    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks use no
-       cluster: the first of them replaces a variant whose cluster does not fit the device. */
+    /* The fallback: replaces this variant if it spills and the fallback spills less; or NULL. The last fallbacks have
+       no cluster: the first of them replaces a variant whose cluster does not fit the device. */
     struct ind__variant *fallback;
     struct ind__variant *alone; /* a fallback without a cluster that spills as much, if there is no other */
     struct {
-        int local_bytes; /* local memory per thread of the variant that this one replaced; 0: it replaced none */
-        int cluster;     /* blocks of the cluster that did not fit the device; 0: it replaced none */
+        int local_bytes; /* local memory per thread of the replaced variant; 0: none was replaced */
+        int cluster;     /* blocks of the cluster that did not fit the device; 0: none was replaced */
     } replaced;
 } ind__variant;
 
 /* The row or tile plan of a variant; zeros if its strategy has none. */
 const ind__row_plan *ind__row_of(const ind__variant *v);
 const ind__tile_plan *ind__tile_of(const ind__variant *v);
-/* True if the variant's launch may run the next kernel too, which has no launch then. */
+/* True if the variant's launch may run the next kernel too, which then has no launch. */
 bool ind__takes_next(const ind__variant *v);
 
 typedef struct ind_kernel_plan {
     const ind_kernel *kernel;
     ind__variant *variant; /* in the plan's arena */
-    int num_variants;      /* 0: an opaque call, or a part of an earlier kernel's launch */
-    uint32_t first;        /* the kernel whose launch runs this one: itself, but for the parts of a COMBO */
-    uint32_t num_parts;    /* kernels in this one's launch; 0: it is in another one's */
-    ind__variant *part;    /* in a COMBO: how this kernel is made there, in the launch's first variant; no source */
+    int num_variants;      /* 0: an extern call, or part of an earlier kernel's launch */
+    uint32_t first;        /* the kernel whose launch runs this one: itself, except for the parts of a COMBO */
+    uint32_t num_parts;    /* kernels in this one's launch; 0: it runs in another launch */
+    ind__variant *part;    /* in a COMBO: this kernel's plan in the launch's first variant; no source */
     ind_expr time_ns;      /* predicted: the longest of launch, memory traffic and arithmetic at the target's rates */
 } ind_kernel_plan;
 
@@ -472,16 +472,16 @@ typedef struct ind_plan {
 ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_target *target, ind_plan **plan);
 void ind__plan_free(ind_plan *p);
 
-/* Tuning: other ways to make a variant, of which all else that is chosen follows. */
+/* Tuning: other choices for a variant; the rest of its plan follows from them. */
 #define IND__MAX_TUNED 12
-/* Those worth trying, at most IND__MAX_TUNED; returns how many: none where a kernel allows no other. */
+/* Writes the choices worth measuring, at most IND__MAX_TUNED; returns their number, 0 if the kernel allows no other. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]);
-/* The variant of the kernel made so, in *out; as the formulas choose, with nothing in its `tuned`, where it cannot be.
- */
+/* Plans the kernel's variant with this choice, in *out. If the choice is impossible, the formulas decide and `tuned` is
+   empty. */
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out);
 bool ind__is_tuned(const ind__variant *v);
 ind_status ind__plan_verify(const ind_plan *p);
-/* With names of the graph's ops and their results (NULL: without) both texts say what each kernel makes. */
+/* With names of the graph's ops and their results (may be NULL) both texts name the results of each kernel. */
 void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name, ind__node_name_fn result_name,
                      void *user);
 void ind__plan_print_json(ind__text *t, const ind_plan *p);
@@ -2863,8 +2863,8 @@ static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
     return w->schedule->program->buffer[cg__inst(w, i)->source].dtype;
 }
 
-/* Does the decimal text of v, read as f32, differ from (float)v? Decimal to double to float rounds twice, which matters
-   near the midpoint of two floats. */
+/* True if the decimal text of v, read as f32, differs from (float)v. Decimal to double to float rounds twice, which
+   matters near the midpoint of two floats. */
 static bool cg__double_rounding(double v) {
     float f = (float)v;
     float next = nextafterf(f, v > (double)f ? INFINITY : -INFINITY);
@@ -2939,18 +2939,18 @@ static void cg__from_memory(ind__writer *w, ind_dtype memory, const char *elemen
     ind__textf(&w->code, "%s%s%s", before, element, before[0] ? ")" : "");
 }
 
-/* What the first part of a FINISH hands over to the second: elements of these buffers, one of each row. */
+/* Elements that the first part of a FINISH passes to the second: one element per row of each of these buffers. */
 #define IND__CG_MAX_HANDED 4
 typedef struct cg__handover {
     uint32_t buffer[IND__CG_MAX_HANDED];
     uint32_t num;
     ind_expr rows;
-    int threads; /* threads that take them: a whole block, or a warp */
-    int looks;   /* rows that each thread polls before it waits for one */
+    int threads; /* threads that read them: a whole block, or a warp */
+    int looks;   /* elements that each thread polls before it waits for one */
     bool takes;  /* true while the second part is written */
 } cg__handover;
 
-/* Returns the number of the access's buffer among those that are handed over; -1: it is not one. */
+/* Returns the index of the access's buffer among the handed-over ones; -1: not handed over. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
     const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
@@ -2989,14 +2989,14 @@ static void cg__declare(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, "const %s v%u = ", cg__types[cg__inst(w, i)->dtype].value, i);
 }
 
-/* Returns the name of the vector whose element j is LOAD i; NULL: it is not an element of a vector. */
+/* Returns the name of the vector whose element j is LOAD i; NULL: not an element of a vector. */
 static const char *cg__vector_of(ind__writer *w, uint32_t i) {
     const char *at = w->memory[i] ? strstr(w->memory[i], ".at[j]") : NULL;
     return at && !at[6] ? cg__string(w, "%.*s", (int)(at - w->memory[i]), w->memory[i]) : NULL;
 }
 
-/* Returns the same if it is a vector of bf16, else NULL. Half of the elements are then extracted by one instruction,
-   not two (layer_norm of 65536: 17 percent fewer instructions). */
+/* Like cg__vector_of, but NULL unless the vector is bf16. Half of the elements are then extracted by one instruction
+   instead of two (layer_norm of 65536: 17 percent fewer instructions). */
 static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
     return cg__memory_dtype(w, i) == IND_BF16 ? cg__vector_of(w, i) : NULL;
 }
@@ -3004,7 +3004,7 @@ static const char *cg__vector_of_bf16(ind__writer *w, uint32_t i) {
 static ind_expr cg__r_numel(const ind__writer *w);
 static uint32_t cg__r_mask(const ind__writer *w);
 
-/* May the index of the LOAD lie outside its buffer? True if all its conditions hold: the LOAD is the same for a whole
+/* True if the index of the LOAD may be outside its buffer. All conditions must hold: the LOAD is the same for a whole
    row, only the row's elements use it, and both row and buffer may be empty. The index may rely on a row element:
    mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
@@ -3042,7 +3042,7 @@ static void cg__load(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, condition ? " : (%s)0;\n" : ";\n", cg__types[inst->dtype].value);
 }
 
-/* Returns the value that a STORE writes. A rounding to the type in memory is skipped, as rounding twice equals rounding
+/* Returns the value that a STORE writes. Skips a rounding to the type in memory, as rounding twice equals rounding
    once. */
 static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     uint32_t x = cg__inst(w, store)->arg[0];
@@ -3052,7 +3052,8 @@ static uint32_t cg__stored_value(const ind__writer *w, uint32_t store) {
     return rounds ? cg__inst(w, x)->arg[0] : x;
 }
 
-/* Returns the text before a value that is combined with `old`. If it ends in "(" of a function, a ")" must follow. */
+/* Returns the text before a value that is combined with `old`. If the text ends in the "(" of a function, a ")" must
+   follow. */
 static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype type) {
     const bool sum = mode == IND_REDUCE_SUM, prod = mode == IND_REDUCE_PROD, max = mode == IND_REDUCE_MAX;
     if (type == IND_BOOL) return sum || max ? "old | " : "old & ";
@@ -3065,15 +3066,15 @@ static const char *cg__combination(ind__writer *w, ind_reduction mode, ind_dtype
     return cg__string(w, "(%s)old %c (%s)", cg__types[type].wrapping, sum ? '+' : '*', cg__types[type].wrapping);
 }
 
-/* True if an instruction adds this type to memory. */
+/* True if an atomic instruction adds this type to memory. */
 static bool cg__adds_natively(const ind__inst *store, ind_dtype memory) {
     return store->reduction == IND_REDUCE_SUM &&
            (memory == IND_I32 || memory == IND_I64 || memory == IND_F32 || memory == IND_F64);
 }
 
-/* Prelude functions that add to memory, and the first architecture of their instructions for one element and for up to
-   16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value that
-   is not of the narrow type is excluded: it would be rounded before the sum is, once more than necessary. */
+/* Prelude functions that add to memory, and the first architecture with their instructions: for one element, and for up
+   to 16 bytes of neighbours (PTX ISA, red: f16 from sm_70 on, bf16 from sm_90, several elements from sm_90). A value
+   that is not of the narrow type is excluded: it would be rounded before the sum, once more than necessary. */
 typedef struct cg__adder_row {
     ind_dtype type;
     int piece, scalar_from, vector_from;
@@ -3087,7 +3088,7 @@ static bool cg__is_of_type(const ind__writer *w, uint32_t value, ind_dtype memor
 }
 
 static const cg__adder_row *cg__adder(const ind__writer *w, uint32_t i, int elements) {
-    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* one: atomicAdd */
+    static const cg__adder_row rows[] = {{IND_F32, IND__CG_ADD_F32, INT_MAX, 90, "ind_add_f32"}, /* scalar: atomicAdd */
                                          {IND_F16, IND__CG_ADD_F16, 70, 90, "ind_add_f16"},
                                          {IND_BF16, IND__CG_ADD_BF16, 90, 90, "ind_add_bf16"}};
     if (cg__inst(w, i)->reduction != IND_REDUCE_SUM) return NULL;
@@ -3149,7 +3150,7 @@ static void cg__atomic(ind__writer *w, uint32_t i) {
     ind__textf(&w->code, how[0] == 'i' ? "));\n});\n" : ");\n});\n");
 }
 
-/* Does store i write exactly the element that load x has read? */
+/* True if store i writes exactly the element that load x has read. */
 static bool cg__copies(const ind__writer *w, uint32_t i, uint32_t x) {
     const ind__inst *load = cg__inst(w, x);
     return load->op == IND_LOOP_LOAD && !load->arg[0] && !w->value[x] && w->memory[x] &&
@@ -3289,7 +3290,7 @@ static void cg__call(ind__writer *w, uint32_t i) {
 
 static uint32_t cg__softmax_term(const ind__writer *w, uint32_t reduce);
 
-/* Does the op preserve the relative error of its operand? */
+/* True if the op preserves the relative error of its operand. */
 static bool cg__keeps_relative(const ind__inst *inst) {
     switch ((ind_loop_op)inst->op) {
     case IND_LOOP_MUL:
@@ -3301,7 +3302,7 @@ static bool cg__keeps_relative(const ind__inst *inst) {
     }
 }
 
-/* Is every result of the value rounded to 16 bits before its relative error can grow? */
+/* True if every result of the value is rounded to 16 bits before its relative error can grow. */
 static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     uint8_t *reached = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     if (!reached) return false;
@@ -3321,11 +3322,11 @@ static bool cg__is_used_narrow(ind__writer *w, uint32_t from) {
     return true;
 }
 
-/* May the hardware ex2 compute the terms of a softmax? For x - m <= 0 its result is off by at most |x - m| * 2^-24.
-   That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead of
-   subnormal. expf takes twice the instructions of the rest of the kernel. Rows of 16-bit elements in clusters are bound
-   by them: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of a copy with expf, 87 and 88 without. expf also takes
-   a fifth of NVRTC's time for these kernels. */
+/* True if the hardware ex2 may compute the terms of a softmax. For x - m <= 0 its result is off by at most |x - m| *
+   2^-24. That is 5e-6 if the result is not 0, a hundredth of the rounding to 16 bits. Terms below 2^-126 are 0 instead
+   of subnormal. expf takes twice the instructions of the rest of the kernel, which bounds rows of 16-bit elements in
+   clusters: softmax of 65536 and 262144 bf16 reaches 84 and 84 % of copy bandwidth with expf, 87 and 88 without. expf
+   also takes a fifth of NVRTC's time for these kernels. */
 static bool cg__is_rough_exp(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_EXP || inst->dtype != IND_F32) return false;
@@ -3395,7 +3396,7 @@ static bool cg__is_softmax_part(const ind__writer *w, uint32_t i, int which) {
            cg__inst(w, inst->arg[0])->reduction == IND_REDUCE_ONLINE_SOFTMAX;
 }
 
-/* Is i the sum of an online softmax, with or without max - max added (which propagates NaN and infinity)? */
+/* True if i is the sum of an online softmax, with or without max - max added (which propagates NaN and infinity). */
 static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     if (inst->op != IND_LOOP_ADD) return cg__is_softmax_part(w, i, 1);
@@ -3407,8 +3408,8 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
     return false;
 }
 
-/* Does i divide a whole row by that sum? The sum is at least 1, so its reciprocal cannot overflow. Multiplying by the
-   reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
+/* True if i divides a whole row by that sum. The sum is at least 1, so its reciprocal cannot overflow. Multiplying by
+   the reciprocal costs one more rounding and takes a tenth of the instructions. It also avoids a division, which alone
    takes NVRTC 3 ms. */
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
@@ -3425,7 +3426,7 @@ static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
     cg__use(w, IND__CG_RECIPROCAL_OF_SUM);
 }
 
-/* Writes one instruction as its own line. Its operands must have been written before. */
+/* Writes one instruction on its own line. Its operands must have been written before. */
 static void cg__instruction(ind__writer *w, uint32_t i) {
     switch (cg__inst(w, i)->op) {
     case IND_LOOP_NONE:
@@ -3493,12 +3494,12 @@ static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
 #define IND__CG_CHECK_ONCE    1 /* once per element of the result */
 #define IND__CG_CHECK_REDUCED 2 /* once per reduced element */
 
-/* Must the kernel execute i for each of its elements, even if no result uses it? */
+/* True if the kernel must execute i for each of its elements, even if no result uses it. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
-/* Marks instruction `root` as needed; cg__close_needed then adds everything that it is computed from. */
+/* Marks instruction `root` as needed; cg__close_needed then adds its transitive operands. */
 static void cg__need(ind__writer *w, uint32_t root) {
     w->needed[root] = 1;
 }
@@ -3526,7 +3527,7 @@ static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
 #define IND__CG_ALL_VARS   0xffffffffu
 #define IND__CG_ALL_STAGES 255
 
-/* Writes all STOREs of the body and everything they need: an epilogue. Values of reductions must have names. */
+/* Writes all STOREs of the body and everything they need: an epilogue. Results of reductions must have names. */
 static void cg__emit_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -3550,13 +3551,13 @@ static uint32_t cg__r_mask(const ind__writer *w) {
     return ((1u << cg__num_vars(w)) - 1) & ~cg__p_mask(w);
 }
 
-/* Index expressions that an instruction is computed with. */
+/* Number of index expressions that an instruction's value depends on. */
 static uint32_t cg__num_index(const ind__inst *inst) {
     if (inst->op == IND_LOOP_INDIRECT) return 1;
     return inst->op == IND_LOOP_LOAD || inst->op == IND_LOOP_STORE || inst->op == IND_LOOP_INDEX ? inst->num_index : 0;
 }
 
-/* The domain as it stands in the body. */
+/* Copies the domain of the body. */
 static void cg__domain_init(cg__decider *d) {
     const ind_body *body = d->w.body;
     ind_expr *index = (ind_expr *)ind__arena_alloc(&d->w.scratch, (body->num_index + 1) * sizeof *index);
@@ -3572,8 +3573,8 @@ static void cg__merge_vars(cg__decider *d) {
     if (d->plan->domain.failed) cg__fail(&d->w);
 }
 
-/* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
-   costs an index no more than a position. The range of a scan stays one. */
+/* Splits loops if that saves indices a division by a size known only at run time. Division by a constant costs an index
+   no more than a position. The range of a scan remains one loop. */
 static void cg__split_vars(cg__decider *d) {
     bool scan = ind__body_scan(d->w.body) != 0;
     for (int v = 0; v < (scan ? d->plan->domain.rank : cg__num_vars(&d->w)); v++) {
@@ -3633,7 +3634,7 @@ static void cg__find_rooted(cg__decider *d) {
     }
 }
 
-/* Marks what values per element of the row, and REDUCEs, are computed from. */
+/* Marks the operands of values per row element and of REDUCEs. */
 static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
     cg__decider *d = (cg__decider *)self;
     (void)user;
@@ -3644,12 +3645,12 @@ static bool cg__is_scan(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_SCAN && !ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
 }
 
-/* A sort is a stage of its own, as a reduction is: later passes over the row find its results. */
+/* A sort is its own stage, like a reduction: later passes over the row read its results. */
 static bool cg__is_sort(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_SCAN && ind__scan_sorts((ind_scan)cg__inst(w, i)->reduction);
 }
 
-/* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
+/* Origin of a value: nothing scanned (0), a scan's results, or a reduction of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
 static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
@@ -3657,7 +3658,7 @@ static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
     if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
 
-/* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
+/* True if a value per element, a reduction or a scan needs a reduction of a scan's results. The scan then runs in
    several passes. */
 static bool cg__rescans(cg__decider *d) {
     bool again = false;
@@ -3687,8 +3688,8 @@ static void cg__find_levels(cg__decider *d) {
     }
 }
 
-/* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
-   results must. They, and what is computed from them, get the stage after it. */
+/* With scans: REDUCEs that only results per row need can wait for their pass, the last one; so must REDUCEs of scan
+   results. These REDUCEs, and the values computed from them, get the stage after it. */
 static void cg__defer_reductions(cg__decider *d) {
     uint32_t num = d->w.body->num_inst;
     d->plan->scan_stage = 0;
@@ -3714,12 +3715,12 @@ static void cg__defer_reductions(cg__decider *d) {
     memset(d->plan->kept, 0, num);
 }
 
-/* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
+/* The part of a sort that is sorted in the buffer to which instruction i stores it; -1: none. */
 static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i), *value = cg__inst(w, inst->arg[0]);
     if (w->variant->strategy != IND_STRATEGY_SORT_LONG || inst->op != IND_LOOP_STORE) return -1;
     if (value->op != IND_LOOP_PART || !cg__is_sort(w, value->arg[0])) return -1;
-    for (uint32_t k = 1; k < i; k++) /* the first store of it */
+    for (uint32_t k = 1; k < i; k++) /* only its first store */
         if (cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->arg[0] == inst->arg[0]) return -1;
     return (int)value->imm.i;
 }
@@ -3740,7 +3741,7 @@ static int cg__last_stage(const ind__writer *w) {
     return last;
 }
 
-/* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
+/* Fills `varies`, `stage`, `only_check` and the analysis of scans, once the domain is final. */
 static void cg__analyse(cg__decider *d) {
     bool reduces = false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -3781,8 +3782,8 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
     return false;
 }
 
-/* Is the INDIRECT the same for a whole row and there for its elements alone, of which there may be none? Then nobody
-   asks for a check, as where the op whose index it is runs by itself: no element of its result is made. */
+/* True if the INDIRECT is the same for a whole row and only elements of the row use it, of which there may be none. The
+   check is then skipped, as when the indexing op runs unfused: it computes no element. */
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
@@ -3800,21 +3801,21 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD || cg__inst(w, i)->op == IND_LOOP_STORE;
 }
 
-/* Does access i move by exactly one element whenever variable v moves by one? */
+/* True if access i moves by exactly one element whenever variable v moves by one. */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
     int64_t one;
     return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->plan->domain.var[v]), &one) &&
            one == 1;
 }
 
-/* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
+/* True if it does so at least within runs, as in heads of 64 columns, whose offset is found by division. */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
     return cg__is_access(w, i) &&
            ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
-   `scattered`, those that change along v otherwise; what is written counts twice, as scattered writes cost more. */
+   `scattered`, the others that change along v. Stores count twice, as scattered writes cost more. */
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -3827,8 +3828,8 @@ static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool sca
     return sum;
 }
 
-/* How many of the domain's points access i moves an element for: those along a variable that it does not change with
-   share one, as all columns share an index of a row. */
+/* Share of the domain's points for which access i moves an element: points along a variable that it does not depend on
+   share one element, as all columns share an index of a row. */
 static double cg__share(const ind__writer *w, uint32_t i) {
     double share = 1;
     ind_expr index = cg__index_of(w, i);
@@ -3840,7 +3841,7 @@ static double cg__share(const ind__writer *w, uint32_t i) {
     return share;
 }
 
-/* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
+/* The P variable along which most bytes are contiguous (the innermost of equals); -1: none. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
@@ -4408,16 +4409,16 @@ static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
 }
 
 /* ===================================================================================== src/cuda/decide/misaligned.c */
-/* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place.
-   At both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by
-   neighbouring lanes, one each. */
+/* ---- misaligned rows: their vectors start at the first vector boundary in the row, for any length and start. Both
+   ends have fewer elements than a vector, the edges, which are loaded and stored one by one: one per neighbouring
+   lane. */
 
-/* Does the variant know where access i lies between boundaries? */
+/* True if the variant can tell the misalignment of access i. */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
     return w->variant->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
-/* LOAD or STORE i walks along the row one element at a time. */
+/* True if LOAD or STORE i moves along the row one element at a time. */
 static bool cg__walks_row(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     int v = cg__num_vars(w) - 1;
@@ -4426,7 +4427,7 @@ static bool cg__walks_row(const ind__writer *w, uint32_t i) {
     return !cg__indirect_varies(w, cg__index_of(w, i), v);
 }
 
-/* An index where all variables are 0. */
+/* The value of an index at 0 for all variables. */
 static ind_expr cg__least(const ind__writer *w, ind_expr e) {
     ind_expr symbol[32], zero[32];
     int num = ind__expr_symbols(e, symbol, 32), n = 0;
@@ -4439,14 +4440,14 @@ static ind_expr cg__least(const ind__writer *w, ind_expr e) {
     return ind__substitute(e, symbol, zero, n);
 }
 
-/* Where the row of access i starts, as index; of a linear access all rows are one. */
+/* Index of the start of access i's row; a linear access has one row. */
 static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
     ind_expr zero = ind_int(w->context, 0), r = w->plan->domain.var[cg__num_vars(w) - 1];
     if (!w->plan->domain.rrank && w->plan->through[i]) return cg__least(w, cg__index_of(w, i));
     return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
 }
 
-/* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
+/* True if the rows of accesses i and k have equal misalignment to a boundary of n elements. */
 static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
     if (!w->plan->domain.rrank && !(w->plan->through[i] && w->plan->through[k])) return false;
     if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
@@ -4454,8 +4455,8 @@ static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) 
     return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
 }
 
-/* Bytes that accesses of the same shift as `leader` move per element; stores count twice, as only they cannot be put
-   together from two vectors. */
+/* Bytes per element of the accesses with the misalignment of `leader`. Stores count twice, as they cannot be combined
+   from two vectors. */
 static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4466,7 +4467,7 @@ static int cg__bytes_of_shift(const ind__writer *w, uint32_t leader, int n) {
     return sum;
 }
 
-/* The access whose boundaries most bytes share, 0: none. */
+/* The access whose misalignment most bytes share; 0: none. */
 static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     uint32_t leader = 0;
     int most = 0;
@@ -4481,7 +4482,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     return leader;
 }
 
-/* Elements of the widest vectors that suit what walks along the row, or, of points, through all rows; 1: none. */
+/* Elements of the widest vectors that suit all accesses along the row, or, for points, through all rows; 1: none. */
 static int cg__misaligned_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4495,7 +4496,7 @@ static int cg__misaligned_width(const ind__writer *w) {
     return widest && narrowest * n >= 4 ? n : 1;
 }
 
-/* Is there an access in narrower vectors than n that could be in such ones? */
+/* True if an access uses vectors narrower than n that could be n wide. */
 static bool cg__walks_narrowly(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
@@ -4503,7 +4504,7 @@ static bool cg__walks_narrowly(const ind__writer *w, int n) {
     return false;
 }
 
-/* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
+/* Likely and greatest length of a row in elements. For a variant of a range of lengths, the end of the range. */
 static int64_t cg__likely_row(const ind__writer *w) {
     const int64_t hint = ind_hint(cg__r_numel(w)), from = w->variant->range.from;
     return w->variant->range.to ? w->variant->range.to : hint < from ? from : hint;
@@ -4514,8 +4515,8 @@ static int64_t cg__longest_row(const ind__writer *w) {
     return w->variant->range.to && w->variant->range.to < most ? w->variant->range.to : most;
 }
 
-/* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
-   rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
+/* Chooses vectors of n elements that start at the leader's boundaries. Loads of other misalignment are combined from
+   two aligned vectors if rows have several vectors per lane. For shorter rows, and for points, they are scalar. */
 static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool aligned) {
     ind__variant *v = d->variant;
     v->guard = guard;
@@ -4539,7 +4540,7 @@ static void cg__set_misaligned(cg__decider *d, int n, ind_expr guard, bool align
     }
 }
 
-/* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
+/* True if a load along the row, in vectors of n elements, has another misalignment than the leader. */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
@@ -4547,9 +4548,9 @@ static bool cg__loads_across(const ind__writer *w, int n) {
     return false;
 }
 
-/* Do vectors of n elements from boundary to boundary pay? Of 4 bytes and more, warps read whole lines of memory
-   element by element, too: beside loads across boundaries, which are three each, that is faster as long as a thread's
-   registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
+/* True if aligned vectors of n elements with peeled edges pay. For elements of 4 bytes and more, scalar loads of a warp
+   also read whole lines. If some loads are combined, which takes three loads each, scalar loads are faster as long as a
+   thread's registers, one per element in flight, leave the capacity for several blocks per SM. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
     if (length <
@@ -4561,24 +4562,24 @@ static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
-/* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
-   variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
-   for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
-   together, and stored element by element where it lies otherwise. */
+/* Treats the rows of a reduction as misaligned if that allows vectors wider than `n`. In a part of a launch, which has
+   no variant for other row lengths, also if it allows the same width without a condition on the length. Returns the
+   width. A variant for misaligned pointers finds the boundaries from its leader's address. Other loads along the row
+   are combined from two vectors, and other stores are scalar. */
 static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
     if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
     const int wide = cg__misaligned_width(&d->w);
     const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
     if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
     if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
-        return n; /* longer ones wait in shared memory */
+        return n; /* longer rows are staged in shared memory */
     d->plan->leader = cg__shift_leader(&d->w, wide);
     if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
     cg__set_misaligned(d, wide, guard, aligned);
     return wide;
 }
 
-/* Does the index of access i move by one from each point of the domain to the next? */
+/* True if the index of access i moves by one from each point of the domain to the next. */
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     if (!cg__walks_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
@@ -4589,7 +4590,8 @@ static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     return ind__expr_is_size(rest);
 }
 
-/* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
+/* Like cg__shift_rows for points: they are split into chunks that start at boundaries of a linear store, through all
+   rows. */
 static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned) {
     int most = 0;
     if (d->plan->part) return n;
@@ -4609,7 +4611,7 @@ static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned)
     return wide;
 }
 
-/* 32-bit registers for what waits of a shifted row as it lies in memory, of at least so many bytes for each element. */
+/* 32-bit registers for a misaligned row in its memory format, with at least `least` bytes per element. */
 static int cg__misaligned_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4621,10 +4623,10 @@ static int cg__misaligned_words(const ind__writer *w, int per_thread, int least)
     return per_thread * sum / 4;
 }
 
-/* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
-   wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
-   and nothing spills at 48 (layer_norm of 4093: f16 77.6 % of a copy at 72, 96.2 at 48; bf16, which spills there, 94.3
-   and 96.4 at 64, H200). */
+/* The fewest registers per thread for these rows. With two or more misaligned loads, rows wait for the L2 once more
+   after the last combine step, and more warps pay. f16 is unpacked where it is used, with none kept, and nothing spills
+   at 48 (layer_norm of 4093, % of copy bandwidth: f16 77.6 at 72, 96.2 at 48; bf16, which spills there, 94.3 and 96.4
+   at 64, H200). */
 static int cg__least_registers(const ind__writer *w) {
     int across = 0, halves = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4636,9 +4638,9 @@ static int cg__least_registers(const ind__writer *w) {
     return halves == across ? 48 : 64;
 }
 
-/* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
-   registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
-   below w->target->thresholds.least_registers if they need more than `least`. */
+/* Blocks per SM for these rows. While one waits at a combine step or for shared operands, others proceed. Registers are
+   bounded by a thread's need (40 and its kept words: compiled with NVRTC 13, nothing spills), but not below
+   w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
@@ -4649,7 +4651,7 @@ static int cg__misaligned_blocks(const ind__writer *w, int least) {
     return w->target->sm_registers / (registers * v->threads);
 }
 
-/* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
+/* Elements after the first of a vector that must lie inside the row: ind_load_across reads past the vector. */
 static int cg__misaligned_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
@@ -4658,12 +4660,13 @@ static int cg__misaligned_reach(const ind__writer *w) {
 
 static int cg__num_joins(const ind__writer *w);
 
-/* Elements from one boundary to the next. Rows that wait in shared memory start at those of lines, as a warp's 512
-   bytes are four lines then, not five, and none of their sectors is stored in two parts (softmax on an H200, at
-   boundaries of vectors and of lines: 65537 bf16 84 and 90 % of a copy, f32 88 and 91; 262147 83 and 91, 81 and 86).
-   Where what all rows use is held as they lie, rows that lie equally are worked on one after another; of no more places
-   than there are blocks, or clusters, each meets two of them at the most (rms_norm, at boundaries of vectors and those:
-   131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
+/* Elements from one boundary to the next. Rows in shared memory start at lines: a warp's 512 bytes are then four lines
+   instead of five, and none of their sectors is stored in two parts (softmax on an H200, % of copy bandwidth at
+   boundaries of vectors and of lines: 65537 bf16 84 and 90, f32 88 and 91; 262147 83 and 91, 81 and 86). If shared
+   operands are in registers with a row's misalignment, rows of equal misalignment are computed one after another. There
+   are at most as many misalignments as blocks, or clusters, so each has at most two of them (rms_norm, at boundaries of
+   vectors and these: 131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and
+   93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_misaligned) return v->vector;
@@ -4678,7 +4681,7 @@ static int cg__row_threads(const ind__writer *w);
 static int cg__round_lanes(const ind__writer *w);
 static bool cg__in_registers(const ind__writer *w);
 
-/* 32-bit registers for all that a thread reads of a row: where no branch holds them back, its loads start together. */
+/* 32-bit registers for all that a thread loads of a row: without a branch, its loads start together. */
 static int cg__waiting_registers(const ind__writer *w) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -4689,16 +4692,16 @@ static int cg__waiting_registers(const ind__writer *w) {
     return sum / 4;
 }
 
-/* Elements of a row that may lie outside its rounds, or be asked for behind them. */
+/* Elements of a row that may lie outside its whole iterations, or be loaded past them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->misaligned ? (w->plan->starts_misaligned ? cg__boundary(w) - 1 : 0) + cg__misaligned_reach(w) - v->vector
                          : 0;
 }
 
-/* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
-   registers for what would then wait. A fitted block for a row of n elements has at most (n - 1) / per_thread + 32
-   threads, of which k rounds are whole if k * vector times that many elements are in the row. */
+/* Iterations of a register-resident row that surely lie inside the row and need no branch; 0 if a thread lacks the
+   registers for the loads then in flight. A fitted block for a row of n elements has at most (n - 1) / per_thread + 32
+   threads, of which k iterations are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int each = w->target->sm_registers / v->threads, registers = each < 255 ? each : 255;
@@ -4719,7 +4722,7 @@ static bool cg__holds_across(const ind__writer *w);
 static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
 
-/* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
+/* Bytes that must be in flight to keep memory busy: 3.8 MB on an H200, 29 KB per SM. */
 static int64_t cg__bytes_in_flight(const ind__writer *w) {
     return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
@@ -4731,12 +4734,12 @@ static int cg__lanes_abreast(const ind__writer *w) {
     return columns ? v->rows / v->vector : cg__row_threads(w);
 }
 
-/* Is LOAD i all that is read of a row, each place once, by a kernel that only reduces? What takes no place in the L1
-   comes sooner (% of a copy on an H200: cross entropy of 1000 bf16 99 and 107, of 65536 93 and 95; sum of 1024 rows of
-   4096 f32 5.73 us and 5.46), if a line's lanes ask for it together (sum of 128 bf16 came from 103 to 91). An element
-   that is found by an index from memory is read again then, from the L2: of rows of which its sector is 2 % at the most
-   (of 128 f32, cross entropy came from 96 to 90). Not where most of it is under way at once, so that nothing comes
-   later (256 rows), and not where results are written for what is read: rms_norm came from 97 to 92. */
+/* True if LOAD i is the only load of a row, reads each element once, and the kernel only reduces. Loads that do not
+   allocate in the L1 arrive sooner (% of copy bandwidth on an H200: cross entropy of 1000 bf16 99 and 107, of 65536 93
+   and 95; sum of 1024 rows of 4096 f32 5.73 us and 5.46), if the lanes of a line load it together (sum of 128 bf16 fell
+   from 103 to 91). An element at an index from memory is then read again from the L2: only in rows of which its sector
+   is at most 2 % (of 128 f32, cross entropy fell from 96 to 90). Not if most of the data is in flight at once, so that
+   nothing arrives later (256 rows), and not if per-element results are stored: rms_norm fell from 97 to 92. */
 static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
     const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
@@ -6581,31 +6584,30 @@ static bool cg__evicts_last(const ind__writer *w) {
 }
 
 /* ============================================================================ src/cuda/emit/reduction/staged_rows.c */
-/* ---- rows that wait in shared memory */
+/* ---- rows in shared memory */
 
-/* 16-byte words of a row that a thread of ROW_STAGED has in shared memory; those of the loads before `load` only. */
+/* 16-byte words per thread of ROW_STAGED in shared memory for one row; only those of the loads before `load`. */
 static int cg__staged_words(const ind__writer *w, uint32_t load) {
     int loads = 0;
     for (uint32_t i = 1; i < load; i++) loads += cg__is_staged(w, i);
     return loads * (w->variant->per_thread / w->variant->vector);
 }
 
-/* "(turn & 1) * 4096 + ": words before those of even or odd turns. */
+/* "(turn & 1) * 4096 + ": words before the stage of even or odd iterations. */
 static const char *cg__staged_part(ind__writer *w, const char *turn) {
     const int words = cg__staged_words(w, w->body->num_inst);
     return cg__row(w)->stage.num == 1 ? "" : cg__string(w, "(%s & 1) * %d + ", turn, words * w->variant->threads);
 }
 
-/* "k * 512", "(8 + k) * 512": how far word k of a load lies behind the first one of the thread, in 1 / scale words. */
+/* "k * 512", "(8 + k) * 512": offset of word k of a load from the thread's first word, in 1 / scale words. */
 static const char *cg__staged_offset(ind__writer *w, uint32_t load, int scale) {
     const int before = cg__staged_words(w, load), each = w->variant->threads * scale;
     return before ? cg__string(w, "(%d + k) * %d", before, each) : cg__string(w, "k * %d", each);
 }
 
-/* Where a thread keeps word k of a row in even or odd turns. It alone copies and reads it, so that threads need not
-   wait for each other. What is known of the place stands last, and all of it is signed: so it is part of an
-   instruction, where an address of its own for each k would take registers (layer_norm of 65537 bf16 spilled for
-   these). */
+/* The slot of word k of a row, in even or odd iterations. The same thread copies and reads it, so threads need not
+   synchronise. The constant part of the index stands last and everything is signed, so that it becomes the immediate
+   offset of the instruction. A separate address for each k would take registers (layer_norm of 65537 bf16 spilled). */
 static const char *cg__staged_place(ind__writer *w, uint32_t load, const char *turn) {
     return cg__string(w, "staged[%s(int)threadIdx.x + %s]", cg__staged_part(w, turn), cg__staged_offset(w, load, 1));
 }
@@ -6615,7 +6617,7 @@ static const char *cg__staged_element(ind__writer *w, uint32_t i) {
                       cg__staged_place(w, i, "turn"));
 }
 
-/* The element that LOAD i reads of the row that w->var tells; that of the row at hand may be in registers. */
+/* The element that LOAD i reads in memory, in the row of w->var. The current row's may be in registers. */
 static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     const char *at_hand = w->memory[i];
     w->memory[i] = NULL;
@@ -6624,12 +6626,12 @@ static const char *cg__element_in_memory(ind__writer *w, uint32_t i) {
     return element;
 }
 
-/* Is what LOAD i reads copied by a policy? */
+/* True if the row of LOAD i is copied with an L2 eviction policy. */
 static bool cg__copied_by_policy(const ind__writer *w, uint32_t i) {
     return cg__is_staged(w, i) && cg__evicts_last(w) && cg__streams(w, cg__arg_of(w->kernel, cg__inst(w, i)->source));
 }
 
-/* "own", the place of the first, ahead of such copies. */
+/* Declares "own", the thread's first slot, before copies with an eviction policy. */
 static void cg__declare_own_place(ind__writer *w, const char *turn) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any |= cg__copied_by_policy(w, i);
@@ -6638,7 +6640,7 @@ static void cg__declare_own_place(ind__writer *w, const char *turn) {
     ind__textf(&w->code, "const auto own = ind_lane_place(&staged[%s(int)threadIdx.x]);\n", cg__staged_part(w, turn));
 }
 
-/* The copies of the vectors at hand, of the row that w->var tells. */
+/* Writes the copies of the current vectors, of the row of w->var. */
 static void cg__emit_copies(ind__writer *w, const char *turn) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_staged(w, i)) continue;
@@ -6650,12 +6652,12 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
     }
 }
 
-/* Where blocks wait longest for one another, two rows are on their way: vector by vector, the one after the next takes
-   the place of the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to 88 and 89 to
-   93 % of a copy, group_norm 75 to 82; of 2 to 4 blocks up to 3 % slower; of 8, rows of one piece -3 to 2 %, of several
-   2 to 3 % faster). What it takes to find that row in more than one dimension, a thread has if its block is alone on a
-   multiprocessor. Not of rows that start anywhere, of which a vector more or less may be in the last round: started
-   behind them it came 2 % later than started ahead. */
+/* True if two rows are in flight, for clusters whose blocks wait longest for one another. Vector by vector, the row
+   after the next overwrites the row whose results are stored (rms_norm and layer_norm of 262144 f32 in 16 blocks: 81 to
+   88 and 89 to 93 % of copy bandwidth, group_norm 75 to 82; in 2 to 4 blocks up to 3 % slower; in 8 blocks, rows of one
+   segment -3 to 2 %, of several 2 to 3 % faster). Finding that row in more than one dimension takes registers, which a
+   thread has if its block is alone on an SM. Not for misaligned rows, whose last iteration may have one vector more or
+   less: copies started after these rows took 2 % longer than copies started before them. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
     if (ind__row_of(v)->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || ind__row_of(v)->stage.num != 2 ||
@@ -6678,8 +6680,8 @@ static void cg__emit_copies_beside(ind__writer *w) {
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
-/* ---- .. wherever they start: only vectors between boundaries are copied in the background. An edge is loaded as early
-   into a register of its lane, next_e<number>, and is e<number> when its row is worked on. */
+/* ---- misaligned rows: only aligned vectors are copied asynchronously. An edge is loaded as early into a register of
+   its lane, next_e<number>, and becomes e<number> when its row is computed. */
 
 static void cg__declare_next_edges(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6698,8 +6700,8 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* The next row becomes the row at hand. What all rows use is loaded where this one starts at another place between
-   boundaries than the one before. */
+/* The next row becomes the current one. Operands that all rows share are loaded if this row's misalignment differs from
+   that of the row before. */
 static void cg__use_next_edges(ind__writer *w) {
     cg__emit_edges(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6712,14 +6714,15 @@ static void cg__use_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is what all rows use held as a row lies between boundaries? Rows that are a vector's elements apart lie equally: each
-   block takes an equal share of all, and those of its share that lie equally one after another. */
+/* True if operands that all rows share are in registers with a row's misalignment. Rows that are one vector's number of
+   elements apart have equal misalignment. Each block takes an equal share of all rows, and computes those of equal
+   misalignment one after another. */
 static bool cg__orders_rows(const ind__writer *w) {
     return cg__row(w)->stage.persistent && w->variant->misaligned && cg__row(w)->stage.once;
 }
 
-/* "first" and "end" of the share of a block, or cluster, of places in that order, "start", the row at the first, and
-   behind(row), the one at the place behind that of a row. */
+/* Writes "first" and "end", the share of a block or cluster as positions in that order; "start", the row at the first
+   position; behind(row), the row at the position after that of a row. */
 static void cg__emit_row_order(ind__writer *w) {
     const int n = cg__boundary(w), cluster = cg__row(w)->cluster;
     const char *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
@@ -6742,7 +6745,7 @@ static void cg__name_rows(ind__writer *w, const char *name) {
         cg__split_linear(w, name, 0, w->plan->domain.rank);
 }
 
-/* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
+/* Starts the copies of row `row`, if it exists; in a different order, of the row `to` at that position. */
 static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     const char *var[2 * IND_MAX_RANK], *linear_name[IND_MAX_RANK];
     memcpy(var, w->var, sizeof var);
@@ -6763,12 +6766,12 @@ static void cg__emit_stage(ind__writer *w, const char *row, const char *turn) {
     memcpy(w->linear_name, linear_name, sizeof linear_name);
 }
 
-/* Must a row move to registers when its turn comes, to make place for the next one? */
+/* True if a row must move to registers when its turn comes, to free the stage for the next row. */
 static bool cg__leaves_place(const ind__writer *w) {
     return cg__row(w)->stage.persistent && cg__row(w)->stage.num == 1;
 }
 
-/* Sweeps that reduce. A join follows each of them, but for one of two where warps meet once. */
+/* Number of passes that reduce. A combine step follows each of them, except one of two where warps synchronise once. */
 static int cg__num_joins(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int joins = 0, n = cg__sweeps(w, sweep);
@@ -6776,7 +6779,7 @@ static int cg__num_joins(const ind__writer *w) {
     return joins;
 }
 
-/* The states that no warp sends. */
+/* Fills the slots of states that no warp sends. */
 static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
     const int warps = cg__row_threads(w) / 32, idle = cg__meeting_states(w) - warps;
     if (!cg__warps_meet(w) || !idle) return;
@@ -6789,7 +6792,7 @@ static void cg__emit_idle_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Barriers for the joins, and the thread's place in the cluster. */
+/* Writes the barriers for the combine steps, and the thread's lane in the cluster. */
 static void cg__begin_cluster(ind__writer *w) {
     const ind__variant *v = w->variant;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -6806,7 +6809,7 @@ static void cg__begin_cluster(ind__writer *w) {
     cg__emit_piece(w);
 }
 
-/* What all rows use, of narrow types. */
+/* Keeps shared operands of narrow types in registers (ind_keep). */
 static void cg__emit_keeps(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_common(w, i) || ind_dtype_bytes(cg__memory_dtype(w, i)) >= 4) continue;
@@ -6815,7 +6818,8 @@ static void cg__emit_keeps(ind__writer *w) {
     }
 }
 
-/* What all rows use is loaded ahead of them, or where it is declared only, by cg__use_next_edges. */
+/* Loads the operands that all rows share before the loop. For misaligned rows it only declares them, and
+   cg__use_next_edges loads them. */
 static void cg__emit_first_common(ind__writer *w) {
     if (!cg__row(w)->stage.once) return;
     if (!w->variant->misaligned) {
@@ -6826,7 +6830,7 @@ static void cg__emit_first_common(ind__writer *w) {
     ind__textf(&w->code, "int held_head = -1;\n");
 }
 
-/* Opens the loop over the rows, up to where the copies of the next one have been started. */
+/* Opens the loop over the rows, up to the point where the copies of the next row have been started. */
 static void cg__begin_turn(ind__writer *w, const char *name, bool beside) {
     const ind__variant *v = w->variant;
     const bool orders = cg__orders_rows(w);
@@ -6850,12 +6854,12 @@ static void cg__end_turn(ind__writer *w) {
 }
 
 /* Opens the loop over the rows of a block or cluster: `name` is the row, `turn` counts them. A row that has moved to
-   registers leaves its place to the next one; else that one takes the place of the row before, or if there is but one
-   place, follows when this row is done. (A row of its own, for most blocks. But as there is a loop, what all rows use
-   is loaded ahead of it: ptxas moves loads behind the joins that they are not needed before.) Shared memory lies to
-   lines as global memory does: where it began 16 bytes behind one, behind other variables, twice as many sectors were
-   read from the L2 as rows have (ncu; rms_norm of 131072, 200000, 262144 bf16 88, 86, 89 % of a copy, and 92, 93, 95;
-   of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
+   registers frees its stage for the next one. Otherwise the next row takes the stage of the previous row, or, if there
+   is only one stage, follows when this row is done. Operands that all rows share are loaded before the loop even if
+   most blocks compute one row: ptxas moves loads after the combine steps that do not need them. Rows are aligned to
+   lines in shared memory as in global memory: if they began 16 bytes after a line, after other variables, twice as many
+   sectors were read from the L2 as rows have (ncu; % of copy bandwidth, so and aligned: rms_norm of 131072, 200000,
+   262144 bf16 88, 86, 89 and 92, 93, 95; of 65536, 200000 f32 90, 85 and 95, 96; softmax of 262144 f32 90 and 94). */
 static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     const ind__variant *v = w->variant;
     const char *type = cg__int(w);
@@ -6881,7 +6885,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
     if (ind__row_of(v)->stage.once) cg__emit_keeps(w);
 }
 
-/* Other things that several sweeps need are kept as values. */
+/* True if i is another value that several passes need: it is kept in registers as a value. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
     return w->plan->kept[i] && !cg__is_row_load(w, i);
 }
@@ -6904,20 +6908,20 @@ static void cg__keep_values(ind__writer *w) {
             ind__textf(&w->code, "k%u[%s] = v%u;\n", i, cg__kept_place(w), i);
 }
 
-/* From now on the kept values that this sweep read are found in their arrays. */
+/* From here on, the kept values that this pass read are found in their arrays. */
 static void cg__use_kept_values(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__keeps_value(w, i) && w->needed[i] && !w->value[i])
             w->value[i] = cg__string(w, "k%u[%s]", i, cg__kept_place(w));
 }
 
-/* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
+/* Forgets vectors that were read or gathered in this chunk; those in arrays remain. */
 static void cg__forget_chunk_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
-/* What is needed of memory beside what others leave, ahead of the wait for that. */
+/* Writes the needed loads from memory except handed-over elements, before the wait for those. */
 static void cg__emit_beside_handed(ind__writer *w, int stage) {
     uint8_t *needed = (uint8_t *)ind__arena_copy(&w->scratch, w->needed, w->body->num_inst);
     if (!needed) {
@@ -6932,9 +6936,9 @@ static void cg__emit_beside_handed(ind__writer *w, int stage) {
     memcpy(w->needed, needed, w->body->num_inst);
 }
 
-/* A maximum of 16-bit values that lie in registers as they do in memory takes them two at a time: one instruction for
-   two, where conversion and maximum take three or four. The maximum of floats is that of the halves, so the result is
-   the same. Returns the piece of the prelude for it, 0: it is something else. */
+/* Returns the prelude function for a maximum of 16-bit values that are in registers in their memory format, else 0. It
+   takes two values with one instruction; conversion and maximum take three or four. The maximum of the floats equals
+   that of the 16-bit values, so the result is the same. */
 static int cg__joins_halves(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     char letter;
     if (!cg__in_registers(w) || s->second || w->variant->vector % 2 || !cg__reduces_in(w, i, s)) return 0;
@@ -6959,7 +6963,7 @@ static void cg__emit_halves(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Does the sweep do nothing but that? */
+/* True if the pass computes only such maxima. */
 static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
@@ -6969,7 +6973,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     return true;
 }
 
-/* One element joins the states of the sweep. position: the element's place in the row, for ARGMAX. */
+/* Combines one element with the states of the pass. position: index of the element in the row, for ARGMAX. */
 static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *position) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -7002,7 +7006,7 @@ static void cg__emit_accumulate(ind__writer *w, const cg__sweep *s, const char *
     }
 }
 
-/* The elements of a vector, one after another. */
+/* Writes the elements of a vector, one after another. */
 static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     const int v = cg__num_vars(w) - 1;
     const char *base = w->var[v];
@@ -7018,7 +7022,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     w->var[v] = base;
 }
 
-/* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
+/* The innermost part of a pass: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
     bool one_r = w->plan->domain.rrank == 1;
@@ -7043,13 +7047,13 @@ static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     cg__forget_chunk_vectors(w);
 }
 
-/* Edges of what is read from shared memory, if it is not in registers anyway, are where cg__use_next_edges put them. */
+/* Edges of operands in shared memory are in the registers that cg__use_next_edges filled, unless they are in arrays. */
 static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i) && !cg__loads_ahead(w, i)) w->memory[i] = at_edge ? cg__string(w, "e%u", i) : NULL;
 }
 
-/* The same for an edge: one element. */
+/* Like cg__emit_chunk for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
     const ind__variant *rows = w->variant;
     ind__variant scalar;
@@ -7099,8 +7103,8 @@ static void cg__emit_sweep_comment(ind__writer *w, const cg__sweep *s) {
     ind__textf(&w->code, before[0] == '/' ? "// Pass: results.\n" : s->stores ? "; results.\n" : ".\n");
 }
 
-/* Do loads of the row start ahead of what else is read for it, as an index that must be there for another load? Then
-   they need nothing of that. */
+/* True if loads of the row start before other reads of the row, and depend on none of them. An index read from memory
+   that another load needs is such a read. */
 static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     bool loads = false, others = false;
     cg__need_all(w);
@@ -10861,8 +10865,9 @@ static bool cg__reads_broadcast(const ind__writer *w) {
     return false;
 }
 
-/* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
-   one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
+/* True if every load that varies along the row and from row to row is copied by cp.async. Broadcast loads, of which all
+   vectors of a warp take one element, are read where they are used: one sector bypasses shared memory for 512 bytes
+   that are copied. */
 static bool cg__can_stage(const ind__writer *w) {
     const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
@@ -10881,7 +10886,7 @@ static int64_t cg__staged_bytes(const ind__writer *w) {
     return (int64_t)cg__row(w)->stage.num * 16 * cg__staged_words(w, w->body->num_inst) * w->variant->threads;
 }
 
-/* Of a block's shared memory beside the rows: states of even and of odd rows, its own and those that it is sent, and
+/* Bytes of a block's shared memory besides the rows: states of even and of odd rows, its own and the received ones, and
    barriers. */
 static int64_t cg__joined_bytes(const ind__writer *w) {
     const ind__variant *v = w->variant;
@@ -10890,23 +10895,23 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
     return (bytes + IND__CG_LINE_BYTES - 1) / IND__CG_LINE_BYTES * IND__CG_LINE_BYTES;
 }
 
-/* Elements of a row for each thread of the cluster. */
+/* Sets the elements of a row per thread of the cluster. */
 static void cg__share_row(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const int64_t per_vector = cg__choose_segments(d, v->threads * v->of.row.cluster) * v->vector;
-    const int rest = v->misaligned ? v->vector : 1; /* of a shifted row what no vector takes are edges */
+    const int rest = v->misaligned ? v->vector : 1; /* the last elements of a misaligned row are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
-/* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
+/* True if each block has the capacity for its part of `stages` rows, and a lane for each edge of a row. */
 static bool cg__has_room(const ind__writer *w) {
     int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
-/* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
-   each edge of a row; false: there is none. */
+/* The smallest cluster whose blocks have the capacity for `stages` rows each, with `blocks` of them on an SM and a lane
+   for each edge of a row; false: none. */
 static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int blocks, int stages) {
     ind__variant *v = d->variant;
     v->threads = threads;
@@ -10919,24 +10924,25 @@ static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int
     return false;
 }
 
-/* Those that a thread holds for each of its elements; values take the place of what they are of. */
+/* 32-bit words per element that a thread keeps in registers. Values replace the elements that they are computed
+   from. */
 static double cg__words_held(const cg__held_words *words, int held, bool once) {
     double sum = held ? words->values : 0;
     if (held == 2 && sum < words->staged) sum = words->staged;
     return once ? sum + words->common : sum;
 }
 
-/* Registers of a thread of ROW_STAGED for what it holds. */
+/* Registers per thread of ROW_STAGED for kept words. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const int other =
         w->target->thresholds.staged_registers + (v->misaligned ? w->target->thresholds.edge_registers : 0);
-    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
+    const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* per quarter of an SM */
     const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
-/* Of these, what is left. */
+/* Registers left of these. */
 static int cg__spare_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
     const cg__held_words words = cg__count_held(w);
@@ -10944,11 +10950,11 @@ static int cg__spare_registers(const ind__writer *w) {
            (int)ceil(cg__words_held(&words, v->of.row.stage.held, v->of.row.stage.once) * v->per_thread);
 }
 
-/* What a thread keeps in registers of all that it could, the best first. What all rows use is read again for each row
-   otherwise, from the L2, which for a norm's weights is as much as the row itself; values would be computed again; the
-   row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
-   cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
-   85 % of a copy, bf16 86 and 86). */
+/* Chooses the values that a thread keeps in registers, the most useful first. Otherwise operands that all rows share
+   are read again from the L2 for each row, which for a norm's weights is as much as the row itself. Values are computed
+   again. The row is read again from shared memory, which costs least. For misaligned 16-bit rows, a cluster's block
+   that is alone on its SM uses too many registers with both row and shared operands (layer_norm of 200003 f16 83 and 85
+   % of copy bandwidth, bf16 86 and 86). */
 static bool cg__choose_held(cg__decider *d) {
     static const struct {
         int held;
@@ -10973,18 +10979,18 @@ static bool cg__choose_held(cg__decider *d) {
         d->more_ways = seen++ > d->way;
     }
     if (v->of.row.stage.persistent && v->of.row.stage.num > 1) return true;
-    d->more_ways = seen > d->way; /* behind them is another strategy */
+    d->more_ways = seen > d->way; /* the next fallback is another strategy */
     if (!d->more_ways && !v->of.row.stage.persistent) d->way -= seen;
     return d->more_ways;
 }
 
-/* Has a thread the registers for so many words for each of its elements? */
+/* True if a thread has the registers for `words` words per element. */
 static bool cg__holds(const ind__writer *w, double words) {
     return words * w->variant->per_thread <= cg__staged_registers(w);
 }
 
-/* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
-   layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
+/* Doubles the blocks per row until their threads can keep `words` per element. Read from the L2 for each row,
+   layer_norm's weights take as long as the row (99991 f32 on an H200: 70 and 85 % of copy bandwidth). */
 static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -10995,11 +11001,11 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
     if (!cg__holds(&d->w, words)) *v = before;
 }
 
-/* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
-   in use, and of equals more blocks. (Softmax, % of a copy, where they stay and now: 65536 bf16 90 and 96, f32 96 and
-   96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
-   it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
-   81 to 88.) */
+/* Clusters of 2 or 4 blocks for rows with several combine steps and without weights. Of these it takes the one that
+   uses most shared memory of an SM, and of equal ones that with more blocks. (Softmax, % of copy bandwidth, with
+   persistent blocks and with these: 65536 bf16 90 and 96, f32 96 and 96, 32768 f32 93 and 97, 98304 bf16 89 and 97,
+   131072 bf16 91 and 94. With 8 blocks, which wait longer for one another, it is 1 % faster to 1 % slower. With
+   weights, which each block reads, 94 to 96 and 80 to 88; with one combine step 88 to 91 and 81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     ind__variant best = *d->variant;
@@ -11016,13 +11022,15 @@ static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     return most > 0;
 }
 
-/* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
+/* True if one block of `threads` has the capacity for a row of `least` bytes or more, and an SM for `blocks` such
+   blocks. */
 static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
     return cg__choose_cluster(d, longest, threads, blocks, 1) && cg__row(&d->w)->cluster == 1 &&
            cg__staged_bytes(&d->w) >= least;
 }
 
-/* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
+/* True if rows are misaligned and have weights, which are then loaded where they are used and combined from two
+   vectors. */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
@@ -11030,19 +11038,19 @@ static bool cg__reads_late(const ind__writer *w) {
     return false;
 }
 
-/* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
-   (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
+/* True if the L1 has so many bytes besides the rows of the blocks. L1 and shared memory are one memory, 28 KB larger
+   than the part that blocks may use (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
     return bytes <=
            (double)w->target->shared_per_sm + (28 << 10) - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
-/* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
-   64 registers each, so that others work while one waits for a join and then for its weights, as long as the L1 has a
-   third of the memory for these; or three blocks, and a quarter. % of a copy on an H200, in registers or in two blocks
-   of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
-   93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
-   98. */
+/* Misaligned rows with weights, of 16-bit elements or with several combine steps: small blocks at 64 registers per
+   thread, as many as an SM has the registers for, so that others work while one waits for a combine step and then for
+   its weights. A third of the memory must remain as L1 for the weights; or three blocks, and a quarter. % of copy
+   bandwidth on an H200, in registers or in two blocks of 512, and with these: layer_norm of 5003, 6151, 9001, 10007,
+   12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and 93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89
+   and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99, 98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
     const bool several = cg__num_joins(&d->w) > 1;
@@ -11052,19 +11060,19 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
     return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
 }
 
-/* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
-   joins or stores, others' rows are on their way, and registers wait for nothing. The hardware gives the next row to
-   whoever is done first, where blocks that stay have some of them one more to do than others (4096 rows on 132
-   multiprocessors 32 and 31). Three blocks of 256 threads have twice what must be under way, two of 512 four times; of
-   one join as much each, as weights are on their way with the row, in registers. With these in half of its registers
-   such a block may be alone. Weights that are read late should be in the L1, which has a third of the memory then.
-   % of a copy on an H200, in registers or where blocks stay, and now: softmax of 12288, 16384, 24576 and 32768 bf16 88,
-   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97;
-   layer_norm of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152
-   bf16, whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
-   From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
-   12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
-   and 96, of 24593 96 and 85). */
+/* One block per row, two or three of which fit on an SM: while one waits for loads, combine steps or stores, the rows
+   of others are in flight, and registers wait for nothing. The hardware gives the next row to the block that finishes
+   first, while some persistent blocks have one row more than others (4096 rows on 132 SMs: 32 and 31). Three blocks of
+   256 threads have twice the bytes that must be in flight, two of 512 four times. With one combine step each has as
+   many, as weights are in flight with the row, in registers. With weights in half of its registers such a block may be
+   alone. Weights that are read late should be in the L1, which then has a third of the memory. % of copy bandwidth on
+   an H200, in registers or with persistent blocks, and with these: softmax of 12288, 16384, 24576 and 32768 bf16 88,
+   97, 88, 88 and 100, 100, 99, 99; rms_norm of 24576 and 32768 bf16 88, 96 and 100, 100, of 65536 92 and 97; layer_norm
+   of 12288, 24576 and 32768 bf16 89, 89, 90 and 100, 95, 97, of 16384 f32 88 and 98. Not layer_norm of 49152 bf16,
+   whose weights then come from the L2 (94 and 88), and rms_norm of 49152 f32 (96 and 92).
+     Misaligned rows read weights where they are used: with one combine step rms_norm of 32771 bf16 86 and 96, of
+     12289 f32 84 and 99. But rows that fit in registers remain there if their weights are not in the L1 (of 20011 f32
+   93 and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
@@ -11088,13 +11096,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     return false;
 }
 
-/* Narrow rows that start anywhere, of several joins and with weights, in clusters of 4, if a thread has four vectors of
-   each, which it keeps with the weights: then blocks wait for others once, and others on the same multiprocessor work
-   meanwhile. As many threads as have registers for that: two weights are 32 words, for which three blocks of 288
-   threads have 72 registers each, and with the row 48, for which two of 320 have 96. (layer_norm on an H200, two blocks
-   of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
-   and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
-   where rows of a variant may be shorter.) */
+/* Clusters of 4 for misaligned 16-bit rows with several combine steps and weights, if a thread has four vectors of
+   each, which it keeps in registers with the weights. Blocks then wait for others once, and others on the same SM work
+   meanwhile. As many threads as have the registers: two weights are 32 words, for which three blocks of 288 threads
+   have 72 registers each; with the row 48 words, for which two of 320 have 96. (layer_norm on an H200, % of copy
+   bandwidth, two blocks of 256 in clusters of 2 and these: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90, f16
+   85, 79, 85 and 88, 87, 89. With five vectors 49157 bf16 89 and 66; with three, instead of one block per row, 24593 88
+   and 78. So not if rows of a variant may be shorter.) */
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
@@ -11105,16 +11113,17 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
     return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
 }
 
-/* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
-   as long on narrow elements as on wide ones, so that copies hide less of what they wait for at joins: if there are
-   several, and nothing that all rows use, three blocks of 256 threads take turns, of twice the cluster, though. (Where
-   rows have weights, two blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16; of
-   rows that start anywhere two of 256 threads, in clusters of 4, took 2 % less than one in clusters of 2, and 4 %
-   longer in larger ones; of narrow elements, in clusters of 2, less than one alone: layer_norm of 32003, 36007 and
-   40009 bf16 85, 75, 84 and 87, 87, 87 % of a copy; of one join 2 to 4 % less than one in clusters of 4, and as much
-   longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
-   as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
-   one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
+/* One block of 512 threads per SM, whose registers can keep the operands that all rows share. But threads take as long
+   for 16-bit elements as for 32-bit ones, so copies hide less of the wait at combine steps. With several of these and
+   no shared operands, three blocks of 256 threads alternate, in clusters of twice the size. (Rows with weights: two
+   blocks of 512 threads took 1 to 7 % longer than one, layer_norm of 65536 to 262144 bf16. Misaligned rows with
+   weights: two blocks of 256 threads in clusters of 4 took 2 % less than one in clusters of 2, and 4 % longer in larger
+   ones. Of 16-bit elements in clusters of 2 they took less than one alone: layer_norm of 32003, 36007 and 40009 bf16
+   85, 75, 84 and 87, 87, 87 % of copy bandwidth. With one combine step they took 2 to 4 % less than one in clusters of
+   4, and as much longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights
+   one block is as fast there, 65537 to 262147.) If more than 8 blocks would wait for one another and registers can keep
+   a row, one row is in registers and one in shared memory, with half the blocks: softmax of 262147 f32 86 and 90 % of
+   copy bandwidth. */
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
@@ -11144,8 +11153,9 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     return true;
 }
 
-/* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
-   (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
+/* Treats rows of whole vectors, whose length is not a multiple of a line, as misaligned rows whose vectors start at
+   lines, with elements of vectors as edges (softmax of 65544 bf16 on an H200: 75 and 88 % of copy bandwidth). False if
+   that is impossible. */
 static bool cg__start_at_lines(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
@@ -11159,9 +11169,9 @@ static bool cg__start_at_lines(cg__decider *d) {
     return v->misaligned = d->plan->starts_misaligned = true;
 }
 
-/* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
-   for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
-   of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
+/* Reduces the threads of a cluster's block to those that its iterations need, if that saves a tenth. 200003 elements
+   are 6.1 vectors for each of 4096 lanes: one block takes the seventh, and the others wait for it (layer_norm, f16 80
+   and 85 % of copy bandwidth, bf16 82 and 86; 100000 bf16 88 and 90). */
 static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
@@ -11178,7 +11188,7 @@ static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->of.row.stage.persistent = stays;
-    v->of.row.stage.once = v->misaligned; /* for the question what could be held */
+    v->of.row.stage.once = v->misaligned; /* assumed while fitting; cg__choose_held decides */
     v->rows = 1;
     const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
                       (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
