@@ -264,40 +264,40 @@ typedef struct ind_thresholds {
 #undef X
 } ind_thresholds;
 
-/* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
+/* The device that code is generated for. ind__target_defaults fills zero fields with the values of an H200. */
 typedef struct ind_target {
     int sm;               /* compute capability times 10: 80, 90, 100 */
     bool specific;        /* architecture-specific features (sm_90a) may be used */
-    int num_sms;          /* multiprocessors */
+    int num_sms;          /* SMs */
     int shared_per_block; /* bytes that one block may have (opt-in limit) */
     int shared_per_sm;
-    int l2_bytes;             /* cache that all multiprocessors share */
+    int l2_bytes;             /* cache that all SMs share */
     int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
-    /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
-       Copies reach copy_percent of the memory's rate. */
+    /* Inputs of predicted times: rates of the vendor's data sheet, and the shortest time of a kernel. Copies reach
+       copy_percent of the memory's rate. */
     int memory_bytes_per_ns;
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
     int launch_ns;           /* 1000 */
-    int sm_registers;        /* 32-bit registers of a multiprocessor */
-    int sm_threads;          /* resident threads of a multiprocessor, at most */
-    int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
-    int l1_bytes;            /* of a multiprocessor: L1 cache and shared memory together */
+    int sm_registers;        /* 32-bit registers per SM */
+    int sm_threads;          /* most resident threads per SM */
+    int block_shared;        /* bytes of shared memory that CUDA reserves in each block */
+    int l1_bytes;            /* per SM: L1 cache and shared memory together */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
-/* Fills the zero figures of a fusion policy with those of the target. */
+/* Fills the zero figures of a fusion policy with the target's. */
 void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
-/* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
+/* Parses an architecture ("sm_90a") or a device ("L4"). Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
-void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
+void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as in NVRTC's --gpu-architecture */
 
 /* ============================================================================================ src/cuda/strategies.h */
 /* ------------------------------------------------------------------------------------------- >>strategies */
 
-/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, features, the file of src/cuda
-   that decides, and the function that writes the kernel's body. */
+/* The strategies of kernels, a row each: name, text, family, member of ind__variant.of, file of src/cuda that decides,
+   function that writes the kernel's body, features. */
 #define IND_STRATEGIES(X)                                                                                              \
     /* one element or vector per thread, grid over P */                                                                \
     X(POINTWISE, "pointwise", POINTWISE, NONE, "decide/pointwise.c", cg__emit_pointwise,                               \
@@ -353,7 +353,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
     X(MATMUL_WGMMA, "matmul, wgmma tiles", MATMUL, TILE, "templates/gemm/wgmma.c", cg__emit_matmul,                    \
       IND__HAS_VECTORS | IND__HAS_TENSOR_CORES)                                                                        \
-    /* several kernels in one launch; each part has a strategy of its own */                                           \
+    /* several kernels in one launch; each part has its own strategy */                                                \
     X(COMBO, "several kernels in one launch", LAUNCH, NONE, "combine.c", NULL, 0)                                      \
     /* two kernels: the last block of the first runs the second */                                                     \
     X(FINISH, "row reductions, final reduction", LAUNCH, NONE, "finish.c", NULL, IND__HAS_VECTORS | IND__HAS_MISALIGNED)
@@ -377,7 +377,7 @@ typedef enum ind__family {
 /* The member of ind__variant.of that a strategy uses. */
 typedef enum ind__plan_of { IND__PLAN_OF_NONE, IND__PLAN_OF_ROW, IND__PLAN_OF_SPLIT, IND__PLAN_OF_TILE } ind__plan_of;
 
-/* What variants of a strategy may have; a set. */
+/* Features of the variants of a strategy; a set. */
 typedef enum ind__feature {
     IND__HAS_VECTORS = 1,         /* accesses of several elements */
     IND__HAS_MISALIGNED = 2,      /* aligned vectors and peeled edges for misaligned rows or outputs */
@@ -597,7 +597,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p);
 /* ================================================================================================ src/cuda/source.h */
 /* ------------------------------------------------------------------------------------------------ >>source */
 
-/* All distinct sources of the plan one after another, each headed by a comment: what `ind emit --stage cuda` prints. */
+/* Prints all distinct sources of the plan in order, each after a comment: the output of `ind emit --stage cuda`. */
 void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn origin_name,
                             ind__node_name_fn result_name, void *user);
 
@@ -607,45 +607,45 @@ void ind__plan_print_source(ind__text *t, const ind_plan *p, ind__node_name_fn o
 bool ind__same_source(const ind__variant *a, const ind__variant *b);
 /* The variant that runs at the hints, with aligned pointers. */
 int ind__plan_likely(const ind_kernel_plan *k);
-/* ROW_STAGED: the blocks, where they stay for `resident` rows in work at once. */
+/* ROW_STAGED: the grid; persistent blocks: enough for `resident` rows at the same time. */
 ind_expr ind__staged_grid(const ind__variant *v);
-/* Does an earlier variant of the plan have this source? */
+/* True if an earlier variant of the plan has this source. */
 bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant);
 
 #define IND__CG_MAX_PRELUDE 128
 
-/* A set of pieces of the prelude. */
+/* A set of prelude functions. */
 typedef struct ind__prelude_set {
     uint64_t word[IND__CG_MAX_PRELUDE / 64];
 } ind__prelude_set;
 
-/* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
-   target it is all that the text is made of. Arrays have an entry per instruction. */
+/* How a kernel's body is computed: analysis of the body, and how its accesses are vectorised. Variant, target and body
+   plan determine the text. Arrays have an entry per instruction. */
 typedef struct ind__body_plan {
-    ind__loops domain;   /* the body's loops: neighbours that no access tells apart are merged, the variable that is
-                            contiguous in memory is last; indices are numbered as in the body */
-    uint32_t *varies;    /* bit d set if it depends on domain.var[d] */
-    uint8_t *only_check; /* IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
-    uint8_t *rooted;     /* is it stored, or checked, of a row without elements, too? */
-    uint8_t *stage;      /* how many reductions must be finished before it can be computed */
-    uint8_t *level;      /* how many scans of one pass over the row come before it, itself included */
-    uint8_t *kept;       /* of a LOAD: stays in registers from one pass over the row to the next, or in a tile */
-    uint8_t *vector;     /* of a LOAD or STORE: elements that it moves at once, 1: scalar */
-    uint8_t *uniform;    /* a mask of vectors, or a part of one, that varies along the variable of the vectors, but not
-                            within a vector */
-    uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
-    uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    ind__loops domain; /* the body's loops: neighbours that every access treats as one are merged, the variable that is
+                          contiguous in memory is last; indices are numbered as in the body */
+    uint32_t *varies;  /* bit d set if it depends on domain.var[d] */
+    uint8_t *only_check;    /* IND__CG_CHECK_* of an INDIRECT whose only use is its check */
+    uint8_t *rooted;        /* stored or checked even if the row has no elements */
+    uint8_t *stage;         /* number of reductions that must be finished before it can be computed */
+    uint8_t *level;         /* number of scans before it in one pass over the row, itself included */
+    uint8_t *kept;          /* of a LOAD: kept in registers from one pass over the row to the next, or in a tile */
+    uint8_t *vector;        /* of a LOAD or STORE: elements per access; 1: scalar */
+    uint8_t *uniform;       /* a mask, or an operand of one, that is constant within each vector */
+    uint8_t *across;        /* of a LOAD: its vectors may be misaligned */
+    uint8_t *through;       /* of a LOAD or STORE: its index advances by one per point, also from row to row */
+    int scan_stage;         /* SCAN: number of reductions that must be finished before its last pass over the row */
     bool starts_misaligned; /* rows start misaligned, or may */
-    uint32_t leader;        /* of misaligned rows: the access whose aligned addresses they start at */
-    int64_t row_from;       /* the row has at least so many elements, by the guard */
-    uint32_t shift;         /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback;      /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
-    int tile_y;             /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    bool wide;              /* 64-bit indices */
-    bool part;              /* the kernel is a part of a launch */
-    struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
-    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
+    uint32_t leader;        /* misaligned rows: access whose aligned addresses the vectors start at */
+    int64_t row_from;       /* least elements of a row, by the guard */
+    uint32_t shift;    /* SCAN_*: the access whose aligned addresses the vectors of each row start at; 0: all rows are
+                          aligned */
+    ind_expr lookback; /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;        /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;         /* 64-bit indices */
+    bool part;         /* the kernel is a part of a launch */
+    struct cg__mm_problem *matmul;       /* MATMUL: the product */
+    const struct cg__handover *handover; /* FINISH: results that the first part passes to the second; else NULL */
 } ind__body_plan;
 
 /* Functions of the user that a kernel's body calls: number k is ind_user_<k>. */
@@ -662,12 +662,12 @@ typedef struct ind__arg_list {
 } ind__arg_list;
 
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
-   - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
+   - Every variable of the domain has a text in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
      emitted); `memory[i]` overrides the memory element that a LOAD reads or a STORE writes ("x3.at[j]").
-   - cg__need marks what a point needs, cg__emit writes the marked instructions that are not yet known as
-     `const float v12 = ...;`. What was written inside cg__begin .. cg__end is forgotten at cg__end, as its C scope ends
-   there. */
+   - cg__need marks the instructions that a point needs. cg__emit writes the marked ones that are not yet written, as
+     `const float v12 = ...;`. Names written between cg__begin and cg__end are invalid after cg__end, as their C scope
+     ends there. */
 typedef struct ind__writer {
     ind_context *context;
     const ind_target *target;
@@ -678,14 +678,14 @@ typedef struct ind__writer {
     const ind__body_plan *plan;
     ind__arena *arena;                 /* the plan's */
     ind__arena scratch;                /* freed with the writer */
-    const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
-    ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
+    const char *var[2 * IND_MAX_RANK]; /* text of domain.var[d] */
+    ind_expr linear[IND_MAX_RANK]; /* position in the P variables 0 .. d together, if indices are computed from it */
     const char *linear_name[IND_MAX_RANK];
     const char **value;  /* per instruction, NULL: v<number> */
     const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
     uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
     uint8_t *needed;     /* per instruction */
-    int join;            /* ROW_STAGED: joins of a cluster written so far */
+    int join;            /* ROW_STAGED: combine steps of a cluster written so far */
     uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
     int scope;           /* depth of cg__begin, 1 outermost */
     struct {
@@ -693,25 +693,25 @@ typedef struct ind__writer {
         int steps;            /* steps k of the loop's iteration that is being written; else 0 */
     } split;                  /* *_SPLIT */
     ind__text code;           /* body of the kernel function */
-    ind__prelude_set prelude; /* that the source will need */
+    ind__prelude_set prelude; /* functions that the source needs */
     ind__called calls;
     ind__arg_list args;
     bool failed; /* the context has the reason */
 } ind__writer;
 
-/* What decides a kernel. */
+/* State while a kernel's variant is decided. */
 typedef struct cg__decider {
-    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__writer w; /* first member: read by analysis functions; refers to the undecided variant and plan */
     ind__variant *variant;
     ind__body_plan *plan;
     int assume;         /* IND__ASSUME_*: likely conditions may become guards */
-    int used;           /* those of them that did, but for ALIGNED */
-    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;     /* there is another way behind this one */
-    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int used;           /* assumptions that did, except ALIGNED */
+    int way;            /* 0: the variant itself, 1: its fallback, 2: the fallback if that spills too .. */
+    bool more_ways;     /* there is another fallback after this one */
+    int max_cluster;    /* the target's, or 1: for a device that cannot run the cluster */
     int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning; /* in place of the formulas' choice */
-    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+    ind__tuning tuning; /* replaces the choice of the formulas */
+    bool force_wide;    /* 64-bit indices, because 32 bits were tried and do not suffice */
 } cg__decider;
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */
@@ -2688,7 +2688,7 @@ static const char *cg__spell(ind_loop_op op, ind_dtype operand) {
 }
 
 /* ============================================================================================ src/cuda/strategies.c */
-/* The table of strategies, and what a variant has by its strategy's row. */
+/* The table of strategies, and lookups of a variant's row in it. */
 
 const ind__strategy_row *ind__strategy_row_of(ind_strategy s) {
     static const ind__strategy_row rows[] = {
@@ -12273,7 +12273,8 @@ static void cg__function_head(ind__text *t, const ind__function *f, uint32_t num
     ind__textf(t, ")");
 }
 
-/* The functions stand after the kernel, for their lines to be numbered as the user wrote them. */
+/* Declares the user's functions. They are defined after the kernel, so that #line numbers their lines as the user wrote
+   them. */
 static void cg__declare_functions(const ind__writer *w, ind__text *t) {
     for (uint32_t n = 0; n < w->calls.num; n++) {
         cg__function_head(t, w->calls.function[n], n);
@@ -12293,7 +12294,7 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* The arrays of a body plan, from an arena. */
+/* The arrays of a body plan, allocated from an arena. */
 typedef struct cg__plan_array {
     size_t offset, element; /* in ind__body_plan; bytes of an entry */
 } cg__plan_array;
@@ -12311,7 +12312,7 @@ static const cg__plan_array cg__plan_arrays[] = {
     {offsetof(ind__body_plan, through), 1},
 };
 
-/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+/* A new body plan for a body, with copies of the arrays of `from`, or zeroed ones if it is NULL. NULL on failure. */
 static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
     const size_t n = body->num_inst + 1;
     ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
@@ -12337,7 +12338,7 @@ static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan
     return plan;
 }
 
-/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+/* Initialises a writer for the text of a decided variant. The buffers are its first arguments. */
 static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
                            const ind__body_plan *plan) {
     const uint32_t n = k->body->num_inst + 1;
@@ -12366,7 +12367,7 @@ static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, con
     return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
 }
 
-/* It goes with cg__free of its writer. */
+/* cg__free of its writer frees it. */
 static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
     *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
     ind_status status = cg__init(&d->w, p, k, v, NULL);
@@ -12388,17 +12389,17 @@ static const struct {
     [IND__ARG_PARTIALS] = {"unsigned char *", "partials", "partial results"},
 };
 
-/* The parameters, one a line, and the brace behind them. A product in a launch of several has its pointers read where
-   it uses them: in registers throughout, where those of a kernel are constants, they would leave too few for the sums.
- */
-/* May the launch before this one write what is read here, while this one has begun? `const __restrict__` would let the
-   compiler take it for memory that stays as it is while the kernel runs, and read it before the wait (PTX ISA,
-   ld.global.nc; NVRTC 13.0 did in a matmul). What is written is still known not to be what is read. */
+/* True if the previous launch may write this argument while this launch has begun. With `const __restrict__` the
+   compiler may treat the memory as read-only for the whole kernel, and load it before the wait (PTX ISA, ld.global.nc;
+   NVRTC 13.0 did in a matmul). Written buffers remain `__restrict__`. */
 static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
     const ind__buffer *b = &w->schedule->program->buffer[w->args.arg[arg].buffer];
     return w->variant->dependent && arg < w->kernel->num_reads && b->kind != IND__BUFFER_CONST;
 }
 
+/* Writes the parameters, one per line, and the opening brace. In a launch of several products a part takes its pointers
+   by reference, which are loaded where they are used: by value they would occupy registers that the sums need. In a
+   kernel they are constants. */
 static void cg__write_params(ind__writer *w, ind__text *t) {
     const bool late = w->plan->part && cg__reads_pointers(w);
     uint32_t size = 0, reciprocal = 0, last = w->args.num - 1;
@@ -12425,7 +12426,7 @@ static void cg__write_params(ind__writer *w, ind__text *t) {
     }
 }
 
-/* "1": without a wish for blocks per multiprocessor ptxas spills a few registers to reach one of its own. */
+/* "1": without a minimum of blocks per SM ptxas spills a few registers to reach a minimum of its own choice. */
 static void cg__assemble_signature(ind__writer *w, ind__text *t) {
     ind__textf(t, "extern \"C\" __global__ void ");
     if (cg__has_cluster(w)) ind__textf(t, "__cluster_dims__(%d, 1, 1) ", cg__row(w)->cluster);
@@ -12443,8 +12444,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
     return IND_OK;
 }
 
-/* What points to memory of the instance comes last: the error record, the words to look back, and what blocks that
-   share rows meet by. */
+/* Adds the arguments that point to the instance's memory, last: error record, lookback words, counters and partial
+   results. */
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->args.needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
@@ -12457,7 +12458,7 @@ static ind_status cg__pass_records(ind__writer *w) {
 
 /* ---- sizes that come from data */
 
-/* e with every maximal part that does not hang on data replaced by the symbol of a size argument. */
+/* Replaces every maximal part of e that does not depend on data by the symbol of a size argument. */
 static ind_expr cg__known_to_args(ind__writer *w, ind_expr e, int depth) {
     ind_expr a[32];
     const int n = ind_expr_num_args(e);
@@ -12482,7 +12483,7 @@ static void cg__data_size_name(ind__text *t, ind_expr symbol, void *user) {
     ind__textf(t, "(long long)%s", ind_expr_symbol(symbol)->name);
 }
 
-/* A formula with sizes from data, in C: always in 64 bits, as the sizes are read. */
+/* Writes a formula with sizes from data in C. It is computed in 64 bits, the type of these sizes. */
 static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
     ind_expr known = cg__known_to_args(w, e, 0);
     if (!ind__ok(known)) {
@@ -12496,7 +12497,7 @@ static void cg__data_formula(ind__writer *w, ind__text *t, ind_expr e) {
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
 }
 
-/* The largest value of a formula of the launch, whatever the data are. */
+/* The largest value of a formula of the launch for any data. */
 static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     const ind__lowered *p = w->schedule->program;
     ind_expr most = ind__most(p->unbacked, p->num_unbacked, e);
@@ -12508,7 +12509,7 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
     return most;
 }
 
-/* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
+/* The grid is for the largest sizes: blocks beyond the actual ones return at entry. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
     const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
@@ -12519,7 +12520,7 @@ static void cg__leave_beyond(ind__writer *w, ind__text *t) {
     }
 }
 
-/* The launch itself then: a formula of what is known when it starts. */
+/* Replaces grid and shared memory by their bounds, which are known before the launch. */
 static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     if (!ind__body_unbacked(w->schedule->program, w->body)) return;
     for (int d = 0; d < 3; d++)
@@ -12528,7 +12529,8 @@ static void cg__bound_launch(ind__writer *w, ind__variant *v) {
     if (ind__ok(v->memory.shared)) v->memory.shared = cg__most(w, v->memory.shared, "shared memory");
 }
 
-/* What the kernel does first: reads the sizes that an earlier one has counted, and computes what it needs of them. */
+/* Writes the start of a kernel with sizes from data: loads the sizes that an earlier kernel counted, and computes the
+   arguments that depend on them. */
 static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
     const ind__lowered *p = w->schedule->program;
     uint64_t sizes = ind__body_unbacked(p, w->body);
@@ -12539,7 +12541,7 @@ static void cg__write_data_sizes(ind__writer *w, ind__text *t) {
         if (!(sizes >> u & 1)) continue;
         ind__textf(t, "const long long u%u = *%s;\n", u, cg__buffer(w, p->unbacked[u].buffer));
     }
-    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, computed ones do not */
+    for (uint32_t i = 0; i < w->args.num; i++) { /* formulas may add arguments, but no computed ones */
         const ind__kernel_arg a = w->args.arg[i];
         if (a.kind != IND__ARG_SIZE) continue;
         uint32_t k = number[a.reciprocal]++;
@@ -12571,27 +12573,29 @@ static void cg__write_prelude(ind__text *t, const ind__prelude_set *pieces) {
     }
 }
 
-/* Dependent launches (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX ISA,
-   griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory. So
-   none is done before the one before it is, and to wait for one is to wait for all that came before.
-   None says itself when the next one may begin (griddepcontrol.launch_dependents), so that is when its last block ends:
-   what is hidden is the launch, 0.3 us on an H200. Said at the wait, it saved no more, and chains of column sums and
-   softmax of 4096 rows took 1.4 times as long: the blocks of the next one take whatever place there is beside those
-   that still run, so that few blocks lie on few multiprocessors. */
+/* Programmatic dependent launch (CUDA C++ Programming Guide, "Programmatic Dependent Launch and Synchronization"; PTX
+   ISA, griddepcontrol). Every kernel of a schedule of several launches begins with the wait, before it touches memory.
+   So launches complete in order, and waiting for the previous one is waiting for all earlier ones.
+
+   No kernel calls griddepcontrol.launch_dependents: the next launch may begin when the last block ends, which hides the
+   launch latency, 0.3 us on an H200. Called at the wait, it saved no more, and chains of column sums and softmax of
+   4096 rows took 1.4 times as long: blocks of the next launch fill the free slots beside blocks that still run, so that
+   a few blocks crowd on a few SMs. */
 static bool cg__launches_dependent(const ind_plan *p) {
     return p->schedule->dependent_launch && p->target.sm >= 90;
 }
 
-/* ---- what leaves the L2 last, as the kernel begins */
+/* ---- inputs with L2 evict_last */
 
-/* Is what is read of a buffer copied in the background? */
+/* True if an input is copied to shared memory asynchronously. */
 static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i) && cg__inst(w, i)->source == w->args.arg[arg].buffer) return true;
     return false;
 }
 
-/* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
+/* Writes "in0 = ind_evict_last(in0);" for such inputs, and creates the cache policy for those that are copied
+   asynchronously. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
     bool copies = false;
     if (!cg__evicts_last(w)) return;
@@ -12610,7 +12614,7 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
-/* Prelude, signature and body become the variant's source. */
+/* Assembles the variant's source from prelude, signature and body. */
 static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;
@@ -13027,24 +13031,24 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
 /* =============================================================================================== src/cuda/combine.c */
 /* ------------------------------------------------------------------------------------------------- >>combine */
 
-/* One launch for several kernels. Each becomes a function of the source, its part; kernels whose parts have the same
-   text share one. The arguments of all stand in a table that is the launch's only parameter, a row for each kernel with
-   the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
-   tensors does not grow with their number. */
+/* One launch for several kernels. Each kernel becomes a function of the source, called its part; parts with the same
+   text share one function. The launch's only parameter is a table with a row per kernel: its arguments and its range of
+   blocks. A block finds its row by its index. So the source of a loop over many tensors does not grow with their
+   number. */
 
-#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
+#define IND__CG_COMBO_WORDS 512 /* words of 8 bytes: 4 KiB of parameters, which every launch may have */
 
-/* How a kernel is made as a part of a launch. */
+/* A kernel planned as a part of a launch. */
 typedef struct cg__part {
     uint32_t kernel;
     ind__variant variant; /* without a source */
-    const char *why_not;  /* it cannot be a part; NULL: it can */
-    const char *params;   /* of its function, behind the block's place */
+    const char *why_not;  /* why the kernel cannot be a part; NULL: it can */
+    const char *params;   /* of its function, after the block index */
     const char *code;     /* of its function */
-    const char *outside;  /* what stands before it: ind_wgmma_tile */
+    const char *outside;  /* text before it: ind_wgmma_tile */
     ind__prelude_set prelude;
-    bool barrier; /* all threads of the block must take part */
-    bool narrow;  /* it has so few threads that other parts have enough registers */
+    bool barrier; /* all threads of the block must reach its barriers */
+    bool narrow;  /* few enough threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -13052,7 +13056,7 @@ static char *cg__keep_text(ind__arena *arena, const ind__text *t) {
     return t->failed ? NULL : ind__arena_string(arena, t->data ? t->data : "", t->size);
 }
 
-/* The code of a part says `block` where that of a kernel says blockIdx. */
+/* Replaces blockIdx by the parameter `block` in the code of a part. */
 static void cg__part_code(ind__text *t, const char *code) {
     static const char whole[] = "blockIdx.";
     for (const char *at; (at = strstr(code, whole)) != NULL; code = at + sizeof whole - 1) {
@@ -13062,8 +13066,7 @@ static void cg__part_code(ind__text *t, const char *code) {
     ind__text_raw(t, code, strlen(code));
 }
 
-/* Bytes of the arrays in shared memory that the part's code declares, at most: tiles, states of reductions and scans.
- */
+/* Upper bound in bytes of the shared arrays that the part's code declares: tiles, states of reductions and scans. */
 static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
@@ -13081,7 +13084,7 @@ static int cg__part_shared(const ind__writer *w) {
     return bytes;
 }
 
-/* What cg__assemble would make a source of. */
+/* Saves the texts of a part; corresponds to cg__assemble. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
     cg__write_template_functions(w, &outside);
@@ -13099,7 +13102,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
-                 cg__sorts_rows(w); /* in functions of the prelude */
+                 cg__sorts_rows(w); /* their barriers are in prelude functions */
     part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->args.arg, w->args.num * sizeof *w->args.arg);
@@ -13111,7 +13114,7 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     return ok ? IND_OK : ind__failed(w->context);
 }
 
-/* The launch of one variant, while its source is written. */
+/* State while the source of a launch's variant is written. */
 typedef struct cg__combo {
     ind_plan *plan;
     cg__part **part;
@@ -13124,7 +13127,7 @@ typedef struct cg__combo {
     bool failed;
 } cg__combo;
 
-/* Axes of the part's own grid that can have more than one block; the block's place along them is computed. */
+/* Axes of the part's own grid that can have more than one block; the block's index along them is computed. */
 static int cg__num_axes(const ind__variant *v) {
     int64_t blocks;
     int axes = 3;
@@ -13132,8 +13135,8 @@ static int cg__num_axes(const ind__variant *v) {
     return axes;
 }
 
-/* Words of 8 bytes in the part's row: its arguments, blocks along all axes but the last and their reciprocals, and the
-   range of its blocks. */
+/* 8-byte words in the part's row: arguments, blocks along all axes but the last with their reciprocals, and the range
+   of its blocks. */
 static uint32_t cg__row_words(const ind__variant *v) {
     return v->num_args + 2 * (uint32_t)(cg__num_axes(v) - 1) + 2;
 }
@@ -13143,7 +13146,7 @@ static bool cg__same_part(const cg__part *a, const cg__part *b) {
            a->variant.num_args == b->variant.num_args && !strcmp(a->params, b->params) && !strcmp(a->code, b->code);
 }
 
-/* Numbers the functions: equal parts have one. */
+/* Numbers the functions; equal parts share one. */
 static void cg__number_functions(cg__combo *x) {
     x->num_functions = 0;
     for (uint32_t i = 0; i < x->num_parts; i++) {
@@ -13160,7 +13163,7 @@ static void cg__combo_arg(cg__combo *x, ind__kernel_arg a) {
     if (to) *to = a;
 }
 
-/* A part's row of arguments, in the order of cg__write_function. */
+/* Fills a part's row of arguments, in the order of cg__write_function. */
 static void cg__fill_row(cg__combo *x, const cg__part *part) {
     const ind__variant *v = &part->variant;
     ind_expr first = x->blocks, blocks = ind_expr_product(x->plan->context, v->grid, 3);
@@ -13171,8 +13174,7 @@ static void cg__fill_row(cg__combo *x, const cg__part *part) {
         if (a.kind == IND__ARG_PARTIALS) a.offset = x->variant->memory.partial_bytes;
         cg__combo_arg(x, a);
     }
-    x->variant->memory.num_counters +=
-        (v->memory.num_counters + 1) / 2 * 2; /* words of 8 bytes may stand behind them */
+    x->variant->memory.num_counters += (v->memory.num_counters + 1) / 2 * 2; /* 8-byte words may follow */
     x->variant->memory.partial_bytes += v->memory.partial_bytes;
     for (int d = 0; d + 1 < cg__num_axes(v); d++) {
         cg__combo_arg(x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = v->grid[d]});
@@ -13215,7 +13217,7 @@ static void cg__row_argument(cg__combo *x, const ind__kernel_arg *a, const char 
     ind__textf(&x->text, ", row.%s", name);
 }
 
-/* The part of its function that comes first, and how many have that. */
+/* The first part with this function, and the number of parts that have it. */
 static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uint32_t *num) {
     const cg__part *first = NULL;
     *num = 0;
@@ -13224,7 +13226,7 @@ static const cg__part *cg__first_part(const cg__combo *x, uint32_t function, uin
     return first;
 }
 
-/* The function, and a row of the table: members of 8 bytes each. */
+/* Writes the function and the struct of its table rows: members of 8 bytes each. */
 static void cg__write_function(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
@@ -13243,7 +13245,7 @@ static void cg__write_function(cg__combo *x, uint32_t function) {
     ind__textf(t, "};\n\n");
 }
 
-/* Begins the call with the block's place in the grid of its part; it is the at-th block there. */
+/* Begins the call with the block's index in the grid of its part, computed from its linear index `at`. */
 static void cg__write_place(ind__text *t, int axes, uint32_t function) {
     static const char *const place[] = {"at", "at - line * (unsigned)row.x, line",
                                         "at - line * (unsigned)row.x, line - z * (unsigned)row.y, z"};
@@ -13255,7 +13257,7 @@ static void cg__write_place(ind__text *t, int axes, uint32_t function) {
                            : "");
 }
 
-/* Which blocks run the function, and where in its own grid each of them stands. */
+/* Writes the branch of the blocks that run the function, and their index in the part's own grid. */
 static void cg__write_dispatch(cg__combo *x, uint32_t function) {
     uint32_t num;
     const cg__part *part = cg__first_part(x, function, &num);
@@ -13325,7 +13327,7 @@ static void cg__write_combo(cg__combo *x) {
     cg__write_table(x);
 }
 
-/* What holds of all parts together. The rows of the table stand by function. */
+/* Combines the properties of all parts into the variant. Table rows are ordered by function. */
 static void cg__join_parts(cg__combo *x) {
     ind_context *c = x->plan->context;
     ind__variant *v = x->variant;
@@ -13350,7 +13352,7 @@ static void cg__join_parts(cg__combo *x) {
     v->grid[1] = v->grid[2] = ind_int(c, 1);
 }
 
-/* The parts become one variant of the first one's kernel. */
+/* Plans the parts as one variant of the first part's kernel. */
 static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t num, ind__variant *v) {
     cg__combo x = {.plan = p, .part = part, .num_parts = num, .variant = v, .text = {.context = p->context}};
     ind__text why = {.context = p->context};
@@ -13375,7 +13377,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 
 #define IND__CG_ASSUME_PART (IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE)
 
-/* As cg__plan_variant, for a part. */
+/* Like cg__plan_variant, for a part. */
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
@@ -13395,7 +13397,7 @@ static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int thr
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* Two forms of each kernel of a launch: the fast one, which may have guards, and the one that always works. */
+/* Two forms of each kernel of a launch: a fast one, which may have guards, and a general one without guards. */
 typedef struct cg__parts {
     cg__part *fast, *general;
     uint32_t num;
@@ -13408,8 +13410,8 @@ static bool cg__is_product(const cg__part *part) {
     return ind__strategy_row_of(part->variant.strategy)->family == IND__FAMILY_MATMUL;
 }
 
-/* Can the part be in a launch with `first`, with as many threads? With barriers it needs exactly its own number; a
-   pointwise one takes any. */
+/* True if the part fits a launch with `first` and so many threads. A part with barriers needs exactly its own number; a
+   pointwise part takes any number. */
 static bool cg__suits(const cg__part *first, int threads, const cg__part *part) {
     if (part->why_not || cg__is_product(first) != cg__is_product(part)) return false;
     if (cg__is_product(first))
@@ -13419,7 +13421,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 
-/* Threads of a launch with part i: with which the most of those from there on can be in it. */
+/* Threads of a launch with part i: the number that suits most parts from i on. */
 static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t i, uint32_t num) {
     int best = part[i].variant.threads;
     uint32_t most = 0;
@@ -13433,7 +13435,7 @@ static int cg__combo_threads(const cg__part *part, const uint8_t *done, uint32_t
     return best;
 }
 
-/* Shared memory and arguments of what is chosen with one part more: may a launch have as much? */
+/* True if the shared memory and arguments of the chosen parts and one more fit a launch. */
 static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     cg__part **chosen = general ? x->chosen_general : x->chosen;
     int64_t bytes = more->variant.memory.static_shared;
@@ -13445,7 +13447,7 @@ static bool cg__combo_fits(cg__parts *x, const cg__part *more, bool general) {
     return bytes <= IND__CG_STATIC_SHARED && words <= IND__CG_COMBO_WORDS;
 }
 
-/* The parts from `first` on that share its launch: none without `first` itself. */
+/* Chooses the parts from `first` on that share its launch; none if `first` itself does not fit. */
 static void cg__choose_parts(cg__parts *x, uint32_t first) {
     int fast = cg__combo_threads(x->fast, x->done, first, x->num);
     int general = cg__combo_threads(x->general, x->done, first, x->num);
@@ -13463,7 +13465,7 @@ static void cg__choose_parts(cg__parts *x, uint32_t first) {
     }
 }
 
-/* Pointwise parts take the number of threads that the others have. */
+/* Plans pointwise parts again with the number of threads of the other parts. */
 static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, int assume) {
     int threads = 0;
     for (uint32_t i = 0; i < num; i++)
@@ -13478,7 +13480,7 @@ static ind_status cg__level_threads(ind_plan *p, cg__part **part, uint32_t num, 
     return IND_OK;
 }
 
-/* Plans the kernels that were chosen as one launch, that of the first of them. */
+/* Plans the chosen kernels as one launch, the launch of the first of them. */
 static ind_status cg__plan_chosen(ind_plan *p, cg__parts *x) {
     const uint32_t first = x->chosen[0]->kernel;
     ind_kernel_plan *kp = &p->kernel[first];
@@ -13515,7 +13517,7 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     for (uint32_t i = 0; i < x->num && !status; i++) {
         if (x->done[i]) continue;
         cg__choose_parts(x, i);
-        if (!x->done[i]) { /* it suits no launch, not even its own */
+        if (!x->done[i]) { /* fits no launch as a part: planned alone */
             x->chosen[0] = &x->fast[i];
             x->done[i] = 1, x->num_chosen = 1;
         }
@@ -13524,8 +13526,8 @@ static ind_status cg__plan_parts(ind_plan *p, cg__parts *x, uint32_t first) {
     return status;
 }
 
-/* The kernels of a launch of the schedule: one launch, or a few where their blocks cannot be of one size or they need
-   more shared memory or arguments than there is. */
+/* Plans the kernels of a launch of the schedule: one launch, or several if their numbers of threads differ or they
+   exceed the shared memory or parameters of one launch. */
 static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
     if (num == 1) return cg__plan_kernel(p, p->kernel[first].kernel, &p->kernel[first]);
     ind__arena memory = {.context = p->context};
@@ -13544,25 +13546,25 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
 /* ================================================================================================ src/cuda/finish.c */
 /* -------------------------------------------------------------------------------------------------- >>finish */
 
-/* Rows, and what is reduced of what is found of each, as a mean of losses, in one launch: for a few rows the work of
-   the second kernel takes less than its launch.
+/* Computes rows and a reduction over the rows' results, such as a mean of losses, in one launch. For a few rows the
+   second kernel takes less time than its launch.
 
-   Each value passes from block to block as a word whose upper half says that it is there: one trip to the L2, where
-   blocks that count themselves when they are done take three (the fence, the count, what the last one then reads).
-   The block with the last ticket takes the values; what is its own it finds in shared memory. So all others had begun
-   before it, and end without it, wherever they run; and in what order they end changes nothing, as each value has its
-   place. Whoever takes a word sets it back to 0.
-   A thread waits for one word after another, each of which takes a trip, so that a few rounds are as long as a launch:
-   that bounds the rows. For more of them the two kernels run as they are, each in its own launch. Up to two rows for
-   each of its lanes are taken by a warp, which needs no barrier, neither before nor behind, and looks for both before
-   it waits for one.
+   Each result passes from block to block as a word whose upper half marks it as valid. That takes one trip to the L2.
+   Counting finished blocks takes three (the fence, the count, the load of the results). The block with the last ticket
+   reads the results; its own are in shared memory. All other blocks have begun before it and end without it, so there
+   is no deadlock. Each result has its own word, so the order in which blocks end has no effect. The reader sets each
+   word back to 0.
+
+   A thread waits for one word after another, one trip each. A few iterations take as long as a launch, which bounds the
+   rows. With more rows the two kernels run in separate launches. Up to two rows per lane are read by one warp: it needs
+   no barrier before or after, and polls both words before it waits for one.
 
    Cross entropy of 1, 16, 32, 64 and 128 rows of 4096 bf16, us above an empty kernel on an H200: 1.2, 1.5, 1.5, 1.6 and
-   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, where the warp takes one row a lane; 2.5 to 3.2 with a kernel
-   for the mean. By hand, 64 rows: 2.5
-   with that, 2.1 with a count of the blocks that are done, 3.0 and more in a cluster of 16. No gain: all words at once
-   through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
-   words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
+   1.9 by a warp, 1.2, 1.6, 1.5, 1.7 and 1.8 by the block, with one row per lane of the warp; 2.5 to 3.2 with a kernel
+   for the mean. Hand-written, 64 rows: 2.5 with a kernel for the mean, 2.1 with a count of finished blocks, 3.0 and
+   more in a cluster of 16. Without gain: all words at once through shared memory (0.4 more: it takes instructions that
+   are fetched for the first time, some 5 cycles each), polling words twice, a pause before polling, prefetching the
+   other operands into the L1 (0.3 more for 256 rows). */
 
 static const char cg__finish_text[] =
     "// Results of the block's own rows.\n"
@@ -13623,8 +13625,8 @@ static const char cg__finish_text[] =
     "    return u.value;\n"
     "}\n\n";
 
-/* May the next kernel write while blocks of this one still run? Places in the arena are free for it once this kernel is
-   done, and no sooner. */
+/* True if the next kernel may write while blocks of this one still run. Memory in the arena that this kernel uses is
+   free only once this kernel has completed. */
 static bool cg__writes_apart(const ind_schedule *s, const ind_kernel *rows, const ind_kernel *next,
                              const cg__handover *h) {
     for (uint32_t i = next->num_reads; i < next->num_args; i++) {
@@ -13639,8 +13641,8 @@ static bool cg__writes_apart(const ind_schedule *s, const ind_kernel *rows, cons
     return true;
 }
 
-/* Which buffers the rows hand over to the next kernel; false: what it reads of them fits into no words, or there is
-   nothing. */
+/* Finds the buffers that the rows pass to the next kernel. False: there are none, or an element does not fit in a
+   word. */
 static bool cg__find_handover(const ind_schedule *s, const ind_kernel *rows, const ind_kernel *next, cg__handover *h) {
     for (uint32_t i = 0; i < next->num_reads; i++) {
         for (uint32_t k = rows->num_reads; k < rows->num_args; k++) {
@@ -13654,7 +13656,7 @@ static bool cg__find_handover(const ind_schedule *s, const ind_kernel *rows, con
     return h->num > 0;
 }
 
-/* Can kernel k and the next one be tried in one launch? */
+/* True if kernels k and k + 1 are candidates for one launch. */
 static bool cg__may_finish(const ind_plan *p, uint32_t k, cg__handover *h) {
     const ind_schedule *s = p->schedule;
     if (k + 1 >= p->num_kernels || !s->finishes) return false;
@@ -13668,7 +13670,7 @@ static bool cg__may_finish(const ind_plan *p, uint32_t k, cg__handover *h) {
            cg__writes_apart(s, &s->kernel[k], &s->kernel[k + 1], h);
 }
 
-/* Is the one LOAD or STORE of each buffer that is handed over that of element `place`? */
+/* True if each handed-over buffer has exactly one LOAD or STORE, and that of element `place`. */
 static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place) {
     uint32_t found = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -13681,8 +13683,8 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
     return found == w->plan->handover->num;
 }
 
-/* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
-   all rows, which takes them. */
+/* The first part must have one row per point, computed by a block, and at most one result per thread. The second part
+   must be one pass over all rows that reads the results. */
 static bool cg__suits_finish(const ind__writer *w) {
     const cg__handover *h = w->plan->handover;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
@@ -13694,7 +13696,7 @@ static bool cg__suits_finish(const ind__writer *w) {
            cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
-/* Writes one of the two parts; *able: it can be one. */
+/* Plans one of the two parts; *able: it is possible. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
     cg__decider d;
     ind__writer w = {0};
@@ -13718,7 +13720,8 @@ static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, 
     return status;
 }
 
-/* A warp takes but one round of them, a block no more than there are at once. */
+/* Most rows that the finish reads. A warp reads in one iteration; a block reads at most as many rows as there are
+   resident blocks. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
     const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
@@ -13736,7 +13739,7 @@ static void cg__call_part(cg__combo *x, int part, const char *member, const char
     ind__textf(&x->text, "}\n");
 }
 
-/* The source: both parts, and what each block does. */
+/* Writes the source: both parts, and the kernel that calls them. */
 static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__text *t = &x->text;
     const ind__variant *v = x->variant;
@@ -13764,8 +13767,8 @@ static void cg__write_finish(cg__combo *x, const cg__handover *h) {
     ind__textf(t, "}\n");
 }
 
-/* Without rows there is no block. The bound comes first, as it implies much of what the parts ask for. False: there
-   never are so few rows. */
+/* Adds the guard. Without rows there is no block. The bound comes first, as it implies most guards of the parts. False:
+   there are never so few rows. */
 static bool cg__guard_finish(ind__variant *v, ind_expr rows, int64_t most) {
     const ind_expr parts = v->guard;
     v->guard = (ind_expr){0};
@@ -13775,7 +13778,7 @@ static bool cg__guard_finish(ind__variant *v, ind_expr rows, int64_t most) {
     return able;
 }
 
-/* Both parts become one variant of the first one's kernel. */
+/* Plans both parts as one variant of the first part's kernel. */
 static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg__handover *h, ind__variant *v,
                                           bool *able) {
     ind_context *c = p->context;
@@ -13804,7 +13807,7 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     return ok ? IND_OK : ind__failed(c);
 }
 
-/* The one variant of two kernels. */
+/* The variant has no guard: it becomes the only variant of both kernels. */
 static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, const ind__variant *next) {
     if (!cg__keep_variants(p, kp, v, 1)) return ind__failed(p->context);
     kp[1].part = (ind__variant *)ind__arena_copy(&p->arena, next, sizeof *next);
@@ -13815,7 +13818,7 @@ static ind_status cg__always_finish(ind_plan *p, ind_kernel_plan *kp, const ind_
     return kp[1].part ? IND_OK : ind__failed(p->context);
 }
 
-/* Adds a first variant to kernel k that runs the next kernel, too. */
+/* Adds a first variant to kernel k that also runs the next kernel. */
 static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     ind_kernel_plan *kp = &p->kernel[rows->kernel];
     cg__part next = {.kernel = rows->kernel + 1}, *part[2] = {rows, &next};
@@ -13834,8 +13837,8 @@ static ind_status cg__add_finish(ind_plan *p, cg__part *rows, cg__handover *h) {
     return cg__keep_variants(p, kp, list, kp->num_variants + 1) ? IND_OK : ind__failed(p->context);
 }
 
-/* Lets kernel k run the next one, too, if likely rows are few enough: by the block, and by a warp of it, which needs no
-   barrier, if there are no more than it takes at once. */
+/* Lets kernel k also run the next one if the likely number of rows is small enough: with a block that reads the
+   results, and with one warp, which needs no barrier, if it can read them in one iteration. */
 static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     cg__handover h = {0};
     cg__part rows = {.kernel = k};
@@ -13857,13 +13860,13 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
 /* ========================================================================================== src/cuda/cost/predict.c */
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
-/* Whole nanoseconds that an amount takes at a rate. */
+/* Whole nanoseconds for an amount at a rate. */
 static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
 }
 
-/* What it takes to read and write at the rate of copies. Where the sum in bytes might leave 64 bits, each is rounded up
-   by itself. */
+/* Time to read and write at the rate of copies. If the sum in bytes may exceed 64 bits, each is rounded up
+   separately. */
 static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t rate) {
     int64_t lo, read, written;
     ind__known_bounds(k->bytes_read, &lo, &read);
@@ -13873,8 +13876,8 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
     return ind_expr_add(cg__duration(c, k->bytes_read, rate), cg__duration(c, k->bytes_written, rate));
 }
 
-/* A lower bound that a kernel without flaws comes close to: it moves each byte once, and what it computes is hidden
-   behind that or hides it. Transcendental functions and f64 count as f32 operations. */
+/* Lower bound of a kernel's time, which a good kernel approaches: each byte is moved once, and memory traffic and
+   arithmetic overlap. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
     const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
@@ -13885,7 +13888,7 @@ static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_e
         *computing, cg__duration(p->context, kp->kernel->flops, tensor ? t->tensor_flops_per_ns : t->f32_flops_per_ns));
 }
 
-/* Of a whole launch; its parts have no time of their own. */
+/* Predicts the time of a whole launch; its parts have no separate time. */
 static ind_status cg__predict(ind_plan *p, uint32_t kernel) {
     ind_context *c = p->context;
     ind_kernel_plan *kp = &p->kernel[kernel];
@@ -13914,10 +13917,10 @@ static ind_status cg__predict_all(ind_plan *p) {
 /* ======================================================================================== src/cuda/equal_launches.c */
 /* ---- equal launches */
 
-/* The layers of a network are the same kernels over other buffers. What a plan is made from, and so its text, is the
-   kernel's body, the types of its arguments, which of them are constants, which lie in the arena and which share
-   memory: where all that agrees with an earlier launch, the plan is that one's with the buffers exchanged. The verifier
-   makes it anew and compares. */
+/* The layers of a network are the same kernels with other buffers. A plan and its text depend on the kernel's body and
+   its arguments: their types, which are constant, which are in the arena, and which share memory. If all of these equal
+   an earlier launch's, its plan is copied and the buffers are exchanged. The verifier plans such launches again and
+   compares. */
 typedef struct cg__launch_table {
     ind__arena memory;
     uint32_t *first; /* by hash: 1 + the first kernel of a launch, 0: free */
@@ -13945,7 +13948,7 @@ static uint64_t cg__hash_kernel(const ind_kernel *k, uint64_t hash) {
     return hash;
 }
 
-/* Of two kernels: the instructions but for the buffers, of which those at the same place among the arguments agree. */
+/* True if the instructions of two kernels are equal, with buffers compared by their position among the arguments. */
 static bool cg__same_inst(const ind_kernel *ka, const ind__inst *a, const ind_kernel *kb, const ind__inst *b) {
     const bool access = a->op == IND_LOOP_LOAD || a->op == IND_LOOP_STORE;
     return a->op == b->op && a->dtype == b->dtype && a->reduction == b->reduction && a->flags == b->flags &&
@@ -13960,7 +13963,7 @@ static bool cg__same_exprs(const ind_expr *a, const ind_expr *b, uint32_t num) {
     return true;
 }
 
-/* Sizes that come from data are read from buffers of a certain number. */
+/* True if two bodies are equal. False if sizes depend on data, as these are read from particular buffers. */
 static bool cg__same_body(const ind_plan *p, const ind_kernel *ka, const ind_kernel *kb) {
     const ind_body *a = ka->body, *b = kb->body;
     if (a->rank != b->rank || a->rrank != b->rrank || a->num_inst != b->num_inst || a->num_index != b->num_index ||
@@ -13976,7 +13979,7 @@ static bool cg__same_args(const ind_schedule *s, const ind_kernel *a, const ind_
     for (uint32_t i = 0; i < a->num_args; i++) {
         const uint32_t x = a->arg[i], y = b->arg[i];
         const ind__buffer *of_x = &s->program->buffer[x], *of_y = &s->program->buffer[y];
-        const bool constant = of_x->kind == IND__BUFFER_CONST; /* which no launch before writes */
+        const bool constant = of_x->kind == IND__BUFFER_CONST; /* no earlier launch writes it */
         if (of_x->dtype != of_y->dtype || constant != (of_y->kind == IND__BUFFER_CONST)) return false;
         if (s->offset && ind__ok(s->offset[x]) != ind__ok(s->offset[y])) return false;
         for (uint32_t j = 0; j < i; j++)
@@ -13992,8 +13995,8 @@ static bool cg__same_kernel(const ind_plan *p, const ind_kernel *a, const ind_ke
            cg__same_args(p->schedule, a, b);
 }
 
-/* What stands for a buffer of the launch at `from` in the one at `to`, of num kernels each; UINT32_MAX: no single one.
- */
+/* The buffer in the launch at `to` that corresponds to `buffer` in the launch at `from`; both have num kernels.
+   UINT32_MAX: none, or more than one. */
 static uint32_t cg__buffer_there(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num, uint32_t buffer) {
     uint32_t found = UINT32_MAX;
     for (uint32_t k = 0; k < num; k++) {
@@ -14017,7 +14020,7 @@ static bool cg__same_launch(const ind_plan *p, uint32_t from, uint32_t to, uint3
     return true;
 }
 
-/* An earlier launch that the one at `first` equals, else `first` itself, which is then found by later ones. */
+/* Returns an earlier launch that equals the one at `first`; if none, adds `first` to the table and returns it. */
 static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t first, uint32_t num) {
     uint64_t hash = num;
     for (uint32_t k = 0; k < num; k++) hash = cg__hash_kernel(&p->schedule->kernel[first + k], hash);
@@ -14031,7 +14034,7 @@ static uint32_t cg__find_launch(cg__launch_table *t, const ind_plan *p, uint32_t
     return first;
 }
 
-/* The variant of the launch at `from` for the one at `to`, with all that may be built in its place. */
+/* Replaces the buffers of a variant and of its fallbacks, from the launch at `from` to the one at `to`. */
 static bool cg__exchange_buffers(ind_plan *p, uint32_t from, uint32_t to, uint32_t num, ind__variant *v) {
     for (;; v = v->fallback) {
         v->arg = (ind__kernel_arg *)ind__arena_copy(&p->arena, v->arg, v->num_args * sizeof *v->arg);
@@ -14061,7 +14064,8 @@ static ind_status cg__copy_launch(ind_plan *p, uint32_t from, uint32_t to, uint3
     return IND_OK;
 }
 
-/* Is the plan of the launch at `to` what cg__copy_launch would have made of the one at `from`? */
+/* Verifies that the plan of the launch at `to` equals the one that cg__copy_launch derives from the launch at
+   `from`. */
 static ind_status cg__check_launch(const ind_plan *p, uint32_t from, uint32_t to, uint32_t num) {
     for (uint32_t k = 0; k < num; k++) {
         const ind_kernel_plan *a = &p->kernel[from + k], *b = &p->kernel[to + k];
@@ -14088,7 +14092,6 @@ static ind_status cg__plan_next(ind_plan *p, cg__launch_table *t, uint32_t first
     return status || other == first ? status : cg__check_launch(p, other, first, num);
 }
 
-/* Launch after launch. */
 static ind_status cg__plan_all(ind_plan *p) {
     const ind_schedule *s = p->schedule;
     cg__launch_table table = {0};
@@ -14106,8 +14109,8 @@ static ind_status cg__plan_all(ind_plan *p) {
     return status;
 }
 
-/* Half and twice as many threads, and again: beyond, a block has too little to do, or a multiprocessor too few blocks.
-   All ways that are left to make it, which the build may not have spilled enough to need. */
+/* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
+   few blocks. Also all remaining fallbacks, which a build without enough spills does not reach. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
     const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);
@@ -14125,7 +14128,8 @@ int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNE
     return num;
 }
 
-/* The variants of a kernel are chosen from in order: another one in the same place may need no more, and no less. */
+/* A launch takes the first variant whose guards hold, so a tuned variant must have the same conditions as the one that
+   it replaces. */
 static bool cg__same_conditions(const ind__variant *a, const ind__variant *b) {
     return a->guard_aligned == b->guard_aligned && a->index_bits == b->index_bits &&
            cg__same_exprs(&a->guard, &b->guard, 1);
@@ -14183,9 +14187,9 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
    specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
 typedef struct cg__architecture {
     int sm;
-    bool specific; /* it has an "a" form with architecture-specific instructions */
+    bool specific; /* has an "a" form with architecture-specific instructions */
     int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
-    const char *device; /* that stands for it where none is named: a row of cg__devices */
+    const char *device; /* default device of the architecture: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
@@ -14199,7 +14203,7 @@ static const cg__architecture cg__architectures[] = {
     {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
 };
 
-/* The row of the compute capability, or of the last one before it. */
+/* The row of the compute capability, or the closest lower one. */
 static const cg__architecture *cg__architecture_of(int sm) {
     const cg__architecture *found = cg__architectures;
     for (size_t i = 0; i < sizeof cg__architectures / sizeof *cg__architectures; i++)
@@ -14210,9 +14214,9 @@ static const cg__architecture *cg__architecture_of(int sm) {
 /* ========================================================================================== src/cuda/cost/devices.c */
 /* ------------------------------------------------------------------------------------------------- >>devices */
 
-/* Devices by name, for work without one, from NVIDIA's data sheets: multiprocessors, bytes of L2, GB/s of memory (bytes
-   per ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. A device that is opened says its
-   multiprocessors, shared memory and L2 itself. */
+/* Devices by name, for compilation without one, from NVIDIA's data sheets: SMs, bytes of L2, GB/s of memory (bytes per
+   ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. For an opened device, its SMs, shared memory
+   and L2 are queried. */
 typedef struct cg__device {
     const char *name;
     int sm, num_sms, l2_bytes, memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
@@ -14368,7 +14372,7 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
 /* ================================================================================================ src/cuda/verify.c */
 /* -------------------------------------------------------------------------------------------------- >>verify */
 
-/* True if only declared sizes are in e, which are known before the launch. */
+/* True if e consists of declared sizes, which are known before the launch. */
 static bool cg__is_declared(ind_expr e) {
     return ind__ok(e) && ind__expr_is_size(e) && !ind__expr_has_kind(e, IND_SYMBOL_UNBACKED);
 }
@@ -14421,7 +14425,7 @@ static const char *cg__broken_shape(const ind__variant *v) {
     return NULL;
 }
 
-/* What a launch evaluates must be a formula of declared sizes. */
+/* A launch may evaluate only formulas of declared sizes. */
 static const char *cg__broken_launch(const ind_plan *p, const ind__variant *v) {
     if (!v->source.text || !v->source.bytes || !v->source.entry[0] || !v->why)
         return "source, name or reason is missing";
@@ -14592,7 +14596,7 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     t->indent--;
 }
 
-/* How the kernel is made in a launch of several, or that it is not in the one that the schedule had for it. */
+/* Prints the kernel's plan as a part of a launch, or that it is not in the launch that the schedule chose. */
 static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     const ind_kernel_plan *k = &p->kernel[kernel];
     const uint32_t wanted = p->schedule->launch[kernel];
@@ -14778,7 +14782,7 @@ bool ind__source_before(const ind_plan *p, uint32_t kernel, int variant) {
     return false;
 }
 
-/* The comment above a source: the kernels that run it. */
+/* Prints the comment above a source: the kernels that run it. */
 static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t kernel, int variant) {
     const ind__variant *v = &p->kernel[kernel].variant[variant];
     const char *before = "// kernel ";
@@ -14796,8 +14800,8 @@ static void cg__print_source_heading(ind__text *t, const ind_plan *p, uint32_t k
     ind__textf(t, "\n// %s\n", v->why);
 }
 
-/* "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y"; in0 and out0 are what the kernels
-   that share a source call their arguments. */
+/* Prints "// kernel 3 makes h (add), y (layer_norm): in0 x, in1 buf4 (z), out0 h, out1 y". in0 and out0 are argument
+   names in the source, which several kernels may share. */
 static void cg__print_made(ind__text *t, const ind_plan *p, uint32_t number, ind__node_name_fn origin_name,
                            ind__node_name_fn result_name, void *user) {
     const ind_kernel *k = p->kernel[number].kernel;
