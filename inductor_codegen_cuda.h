@@ -3966,15 +3966,14 @@ static int cg__best_p(const ind__writer *w, uint32_t among) {
 /* ======================================================================================== src/cuda/decide/vectors.c */
 /* ------------------------------------------------------------------------------------------------ >>vectors */
 
-/* How much the right side of x <= y exceeds the left, or of x < y the left and 1: the condition holds if this is >= 0.
- */
+/* The slack of an inequality, which holds if the slack is >= 0: right minus left side, minus 1 for x < y. */
 static ind_expr cg__slack(ind_expr condition) {
     ind_expr slack = ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0));
     bool less = ind_expr_query_kind(condition) == IND_EXPR_LT;
     return less ? ind_expr_sub(slack, ind_int(condition.context, 1)) : slack;
 }
 
-/* Does g imply condition? Inequalities are compared by what is known of their slack. */
+/* True if g implies the condition. Inequalities are compared by the known bounds of their slack. */
 static bool cg__implies(ind_expr g, ind_expr condition) {
     if (ind_expr_same(g, condition)) return true;
     const ind_expr_kind a = ind_expr_query_kind(g), b = ind_expr_query_kind(condition);
@@ -3982,7 +3981,7 @@ static bool cg__implies(ind_expr g, ind_expr condition) {
     return ind_known_le(cg__slack(g), cg__slack(condition));
 }
 
-/* The conditions of a guard, which is one or an `and` of many. */
+/* The number of conditions of a guard, which is one condition or an `and` of several. */
 static int cg__num_conditions(ind_expr guard) {
     return !ind__ok(guard) ? 0 : ind_expr_query_kind(guard) == IND_EXPR_AND ? ind_expr_num_args(guard) : 1;
 }
@@ -3996,14 +3995,14 @@ static bool cg__guard(ind__variant *v, ind_expr condition) {
     int64_t value;
     if (!ind__ok(condition)) return false;
     if (ind_expr_is_int(condition, &value)) return value != 0;
-    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* nobody knows before the launch */
+    if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED)) return false; /* unknown before the launch */
     for (int i = 0; i < cg__num_conditions(v->guard); i++)
         if (cg__implies(cg__condition(v->guard, i), condition)) return true;
     v->guard = ind__ok(v->guard) ? ind_expr_and(v->guard, condition) : condition;
     return true;
 }
 
-/* Does the guard already say that e % n is 0, for e itself, or for a factor or all terms of it? */
+/* True if the guard implies that e % n is 0: for e itself, or for a factor or all terms of it. */
 static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     ind_context *c = e.context;
     ind_expr_kind kind = ind_expr_query_kind(e);
@@ -4019,7 +4018,7 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
     return kind == IND_EXPR_MUL ? promised > 0 : promised == ind_expr_num_args(e);
 }
 
-/* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
+/* True if `e` is a multiple of n: proven, or likely if this may be assumed; the condition is then added to *guard. */
 static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
     if (!(d->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
@@ -4034,8 +4033,8 @@ static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guar
     return true;
 }
 
-/* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be.
- */
+/* True if an index without the vectorised variable is always a multiple of n. If the whole is not proven, every stride
+   must be. */
 static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_expr *guard) {
     if (ind_known_multiple(rest, n)) return true;
     ind_expr symbol[32];
@@ -4051,7 +4050,7 @@ static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_e
     return cg__multiple(d, rest, n, guard);
 }
 
-/* Do the values in this index that were read from memory change along variable v? */
+/* True if values in this index that were loaded from memory vary along variable v. */
 static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     ind_expr symbol[32];
     if (!ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return false;
@@ -4063,15 +4062,15 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     return num > 32;
 }
 
-/* Buffers in the arena start at multiples of 256 bytes; what the caller owns is only likely to be aligned. */
+/* Buffers in the arena start at multiples of 256 bytes; the caller's buffers are only likely to be aligned. */
 static bool cg__in_arena(const ind__writer *w, uint32_t buffer) {
     return w->schedule->offset && ind__ok(w->schedule->offset[buffer]);
 }
 
-/* ---- masks that hold for all elements of a vector or for none, as those of the parts of a concatenation do where
-   vectors divide the parts' edges. One test guards the vector then. */
+/* ---- masks that hold for all elements of a vector or for none, such as those of a concatenation's parts if the vector
+   width divides the parts' edges. One test then guards the vector. */
 
-/* The mask of a LOAD or STORE; 0: it has none. */
+/* The mask of a LOAD or STORE; 0: none. */
 static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
     const ind__inst *inst = cg__inst(w, access);
     return inst->arg[inst->op == IND_LOOP_STORE];
@@ -4091,7 +4090,7 @@ static bool cg__uniform_inequality(const cg__decider *d, ind_expr condition, ind
     return cg__multiple_index(d, by > 0 ? rest : ind_expr_add(rest, ind_int(d->w.context, 1)), n, guard);
 }
 
-/* Is e the same for all lanes of a vector of n? */
+/* True if e is the same for all lanes of a vector of n. */
 static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
@@ -4103,8 +4102,8 @@ static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, in
     return true;
 }
 
-/* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
-   memory, and those of reductions, are not. */
+/* True if the value is the same for n neighbours along variable v, from each multiple of n on, given that its operands
+   are. Values from memory and of reductions are not. */
 static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
     const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
     ind_expr lane = {0};
@@ -4116,9 +4115,7 @@ static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, in
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
- * w->plan->uniform.
- */
+/* True if the mask, which varies along v, is the same for n neighbours. Marks its operands in `uniform` then. */
 static bool cg__uniform_mask(cg__decider *d, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
     if (!d->plan->uniform[mask]) d->plan->uniform[mask] = IND__CG_ASKED;
@@ -4141,8 +4138,8 @@ static void cg__no_vectors(cg__decider *d) {
     memset(d->plan->uniform, 0, d->w.body->num_inst);
 }
 
-/* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
-   ahead of the neighbours. */
+/* True if one test of the mask can guard n neighbours of the access along v. Kernels over points and rows compute such
+   masks before the neighbours. */
 static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
     const uint32_t mask = cg__mask_of(&d->w, i);
     const bool loops = d->w.kernel->kind == IND_KERNEL_POINTWISE || d->w.kernel->kind == IND_KERNEL_REDUCTION;
@@ -4151,7 +4148,7 @@ static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr 
     return loops && cg__uniform_mask(d, mask, v, n, guard);
 }
 
-/* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
+/* True if STORE i can write n neighbours at once; one that reduces into memory needs an instruction for so many. */
 static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     const ind__inst *inst = cg__inst(w, i);
     if (!inst->arg[1] && !inst->reduction) return true;
@@ -4159,14 +4156,14 @@ static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
     return !inst->reduction || (ind_dtype_bytes(cg__memory_dtype(w, i)) * n <= 32 && cg__adder(w, i, n));
 }
 
-/* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
-   a mask that varies along v adds none to an empty guard: such masks never make another variant. */
+/* True if LOAD or STORE i can move n neighbours along variable v in one access. Conditions are added to *guard. An
+   access under a mask that varies along v adds none to an empty guard: such masks never cause another variant. */
 static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
     const ind__inst *inst = cg__inst(&d->w, i);
     ind_expr keep = *guard;
     if (!cg__is_access(&d->w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(&d->w, i, n))) return false;
     bool once =
-        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* of each column, by its own thread */
+        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* per column, by its own thread */
     if (once && d->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
     if (!cg__in_arena(&d->w, inst->source) && !(d->assume & IND__ASSUME_ALIGNED)) return false;
     ind_expr base = ind__run_base(cg__index_of(&d->w, i), d->plan->domain.var[v], n);
@@ -4183,9 +4180,9 @@ static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr
     return true;
 }
 
-/* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
-   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
- */
+/* True if the elements that n neighbours along v gather by separate indices fit in registers. The compiler loads all of
+   them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and
+   spills). */
 static bool cg__finds_few(const ind__writer *w, int v, int n) {
     int found = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -4194,8 +4191,8 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     return found * n <= w->target->thresholds.most_found;
 }
 
-/* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
-   weights of a window a thread would take neighbours whose elements may lie anywhere. */
+/* True if the access alone justifies vectors. A masked load of a reduction does only if it loads elements of the row:
+   for the weights of a window a thread would take neighbours whose elements may be scattered. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
     bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
     for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
@@ -4203,8 +4200,8 @@ static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
     return element;
 }
 
-/* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
-   once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
+/* Tries vectors of n elements along variable v; false if no access allows them. Narrow elements move 16 bytes at once;
+   elements up to twice as wide then take two accesses. `tail`: the emitter handles a remainder of the extent. */
 static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
@@ -4227,7 +4224,7 @@ static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     return true;
 }
 
-/* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
+/* Chooses the elements along v per thread, and which accesses are vectors. */
 static int cg__choose_vector(cg__decider *d, int v, bool tail) {
     for (int n = d->w.kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
         if (cg__try_vector(d, v, n, tail)) return n;
@@ -4456,9 +4453,9 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 }
 
 /* ========================================================================================= src/cuda/decide/launch.c */
-/* ---- what every strategy decides: the reason, the width of indices, the grid ---- */
+/* ---- decisions of every strategy: the reason, the width of indices, the grid ---- */
 
-/* The sentence of a plan that says why; lives as long as the plan. */
+/* Sets the reason that the plan prints; it lives as long as the plan. */
 IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     va_list list;
     va_start(list, format);
@@ -4468,7 +4465,7 @@ IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
     if (!d->variant->why) cg__fail(&d->w);
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
+/* True if e and its subexpressions fit in 32 bits: proven, or with a guard on the sizes if assumptions are allowed. */
 static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!cg__fits(e, IND__CG_INT32_MAX)) {
@@ -4487,7 +4484,7 @@ static bool cg__extent_fits(cg__decider *d, int from, int n) {
     return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
 }
 
-/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
+/* Chooses 32-bit indices if every offset and extent fits: proven, or with a guard if assumptions are allowed. */
 static void cg__choose_index_bits(cg__decider *d) {
     ind_expr keep = d->variant->guard;
     bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
@@ -5337,7 +5334,7 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
 }
 
 /* ==================================================================================== src/cuda/decide/masked_rows.c */
-/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+/* Replaces POINTWISE, with the same vectors, if a mask that is the same for a whole row seldom holds. */
 static void cg__choose_masked(cg__decider *d) {
     ind__variant *v = d->variant;
     const int last = d->plan->domain.rank - 1;
@@ -5650,7 +5647,7 @@ static ind_status cg__emit_transpose(ind__writer *w) {
 }
 
 /* ===================================================================================== src/cuda/decide/tile_loads.c */
-/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
+/* Unmasked loads along x start before the barrier, so that they are in flight while the tile is filled. */
 static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
     int ahead = 0, tiles = 0;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -5795,8 +5792,8 @@ static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
     if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
 }
 
-/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
-   that saves registers against the loads behind them, or expensive work. */
+/* The front of a pass: values of earlier passes (IND__CG_MADE) that it uses directly. They are kept in registers if
+   that takes fewer registers than the loads that they are computed from, or saves expensive work. */
 static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
     int values = 0, loads = 0;
     bool expensive = false;
@@ -5818,12 +5815,12 @@ static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
         d->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
         if (!able || d->w.value[i] || !(expensive || values < loads)) continue;
         d->plan->kept[i] |= IND__CG_KEPT;
-        d->w.value[i] = ""; /* later sweeps look no further */
+        d->w.value[i] = ""; /* later passes search no further */
     }
 }
 
-/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
-   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
+/* Chooses which values of the row stay in registers between passes: fronts (see above), and loads that several passes
+   still need. The search from the values that a pass computes stops at finished reductions. */
 static void cg__choose_kept(cg__decider *d) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(&d->w, sweep);
@@ -10524,7 +10521,7 @@ static bool cg__reads_pointers(const ind__writer *w) {
 /* ====================================================================================== src/cuda/decide/pointwise.c */
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
-/* Can tiled loads move n neighbours along y, and something that is stored n along x? */
+/* True if tiled loads vectorise by n along y, and at least one store by n along x. */
 static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
@@ -10539,7 +10536,7 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
         d->plan->vector[i] = (uint8_t)n;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         tiles += tiled;
-        shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
+        shared += tiled ? size * (size * bytes + 8) : 0; /* 8: most bytes of padding per row */
         stores |= cg__inst(&d->w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -10553,16 +10550,16 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     return true;
 }
 
-/* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
+/* True if tiles of this size are full, and enough of them keep all SMs busy. */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
     const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= (double)w->target->thresholds.tiles_per_sm * w->target->num_sms;
 }
 
-/* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
-   at least one vector per y of a group. Better are 256 bytes along either side, two lines of the L2, where shared
-   memory still holds several tiles. */
+/* The side of tiles for vectors of n; 0: none suits. A warp reads 8 vectors side by side, and each thread writes at
+   least one vector per y of a group. 256 bytes along either side, two lines of the L2, are better while shared memory
+   has the capacity for several tiles. */
 static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group, int bytes) {
     int size = 32;
     while (size < 8 * n || size * size < 256 * n * group) size *= 2;
@@ -10581,7 +10578,7 @@ static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->of.tile.m = v->of.tile.n = size;
-        /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
+        /* 64 x 64 x f32: 1024 threads with one vector each are faster than 256 with four, 189 and 193 us for 8192^2. */
         if (!d->part_threads)
             v->threads = cg__pow2_at_least(size * size / (n * group), t->pointwise_threads, IND__CG_MAX_THREADS);
         return true;
@@ -10606,8 +10603,8 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
             vectors ? ", in vectors" : "");
 }
 
-/* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
-   twice, as scattered writes cost more. */
+/* The variable along which most bytes are contiguous (the innermost of equals); -1: none. Stores count twice, as
+   scattered writes cost more. */
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
@@ -10625,8 +10622,8 @@ static int cg__best_pointwise(const ind__writer *w) {
     return best;
 }
 
-/* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
-   tile costs less than stores of single elements, however many loads they help. -1: none. */
+/* The variable along which all stores are contiguous, if all loads that are contiguous along `other` fit in tiles; -1:
+   none. A tile costs less than scalar stores, however many loads these would speed up. */
 static int cg__stored_var(const ind__writer *w, int other) {
     for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
@@ -10643,7 +10640,7 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-/* Is something rounded to a narrow type before it is stored? */
+/* True if a store rounds to a 16-bit type. */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;
@@ -10653,10 +10650,10 @@ static bool cg__rounds(const ind__writer *w) {
     return false;
 }
 
-/* Vectors that a thread handles. One is enough to keep the memory busy, but not where it has to wait for an index
-   first: then most of the time nothing else is under way (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with
-   four 65.2). Where elements are rounded, four cost more than that (bf16: 69.8 and 74.2). Few blocks are spread out
-   instead. */
+/* Vectors per thread. One keeps the memory busy, unless the thread waits for an index first: then too few bytes are in
+   flight most of the time (embedding of 65536 rows of 512 f32 on an H200: 69.5 us, with four 65.2). If elements are
+   rounded, four cost more than that (bf16: 69.8 and 74.2). If there are few blocks, one vector per thread spreads them
+   over more SMs. */
 static int cg__pointwise_steps(const ind__writer *w) {
     bool gathers = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -10671,7 +10668,7 @@ static int cg__pointwise_steps(const ind__writer *w) {
                : 1;
 }
 
-/* Does the op take one or two instructions, and no registers but for its result? */
+/* True if the op takes one or two instructions, and no registers besides its result. */
 static bool cg__is_simple(const ind__inst *in) {
     const ind_loop_op op = (ind_loop_op)in->op;
     switch (op) {
@@ -10691,8 +10688,8 @@ static bool cg__is_simple(const ind__inst *in) {
     }
 }
 
-/* Resident blocks per SM that __launch_bounds__ asks for; 0: what the compiler chooses. For five vectors of 16 bytes
-   it takes 36 registers if it may, which leaves six blocks of 256 threads on an SM; it can do with 30, for eight. */
+/* Resident blocks per SM in __launch_bounds__; 0: chosen by the compiler. For five vectors of 16 bytes the compiler
+   takes 36 registers without a limit, which allows six blocks of 256 threads per SM; 30 suffice, for eight blocks. */
 static int cg__pointwise_blocks(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const ind__variant *v = w->variant;
@@ -10758,7 +10755,7 @@ static int cg__state_bytes(const ind__writer *w) {
     return sum;
 }
 
-/* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
+/* Threads along the contiguous P variable, and as many rows of threads as fill the GPU. */
 static void cg__choose_column(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
@@ -10776,20 +10773,20 @@ static void cg__choose_column(cg__decider *d) {
 }
 
 /* ======================================================================================= src/cuda/decide/row_warp.c */
-/* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
+/* ---- short rows: lanes per row, and rows whose loads the same lanes have in flight together */
 
-#define IND__CG_MAX_BATCH 8 /* rows of the same lanes whose loads are in flight together */
+#define IND__CG_MAX_BATCH 8 /* rows per group of lanes whose loads are in flight together */
 
-/* What a kernel does with its rows. */
+/* Work of a kernel per row. */
 typedef struct cg__row_work {
-    int loads, stores; /* of each element */
-    int bytes;         /* loaded for each vector of a row */
-    int once;          /* instructions for a row as a whole */
+    int loads, stores; /* per element */
+    int bytes;         /* loaded per vector of a row */
+    int once;          /* instructions per row */
     double words;      /* cg__kept_words */
-    bool few;          /* with a warp for each row the machine is not full */
+    bool few;          /* one warp per row does not fill the GPU */
 } cg__row_work;
 
-/* Rows of another length than the hinted one are likely to be as many elements in all. */
+/* Likely number of rows. Rows of another length than the hinted one are assumed to have as many elements in total. */
 static int64_t cg__likely_rows(const ind__writer *w) {
     const int64_t rows = ind_hint(cg__p_numel(w)), likely = cg__likely_row(w);
     return w->variant->range.to ? (int64_t)((double)rows * (double)ind_hint(cg__r_numel(w)) / (double)likely) : rows;
@@ -10803,25 +10800,24 @@ static cg__row_work cg__find_row_work(const ind__writer *w) {
         x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
         if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w))) continue;
         x.stores += op == IND_LOOP_STORE;
-        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w)))
-            continue; /* the same for all rows: in a cache */
+        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: cached */
         x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
-    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows that are only computed */
+    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows without loads */
     return x;
 }
 
-/* Pieces of memory of so many bytes that a step of a row's lanes touches, where rows lie one behind another. */
+/* Units of `piece` bytes (lines, sectors) that a step of a row's lanes touches, if rows are adjacent in memory. */
 static double cg__touched(double run, double row, int piece) {
     return run > piece ? run / piece : row < piece ? row / piece : 1;
 }
 
-/* What a row of so many vectors costs with so many lanes. Of few rows: the steps of a lane, which follow each other,
-   and that lanes idle. Of many, whose threads wait for each other: the instructions of all lanes for their elements,
-   idle ones too, and for the row, to which joins add about 16; and for each access of a step the lines that the L1
-   looks up, and for stores the sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024
-   bf16 and f32 with 1 to 32 lanes on an H200. */
+/* Cost of a row of so many vectors with so many lanes. With few rows: the steps of a lane, which are sequential, and
+   idle lanes. With many rows, whose threads compete: the instructions of all lanes, idle ones too, per element and per
+   row, to which combine steps add about 16; per access of a step the lines that the L1 looks up, and for stores the
+   sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024 bf16 and f32 with 1 to 32
+   lanes on an H200. */
 static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector, int lanes) {
     const int64_t steps = (vectors + lanes - 1) / lanes;
     if (x->few) return (double)(steps * lanes) * (1 + t->step_percent / 100.0 * (double)(steps - 1));
@@ -10834,13 +10830,13 @@ static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int
                (lines * (t->load_cost * x->loads + t->store_cost * x->stores) + sectors * t->sector_cost * x->stores);
 }
 
-/* The same for the edges of a row, in rounds of one element each that lie in two lines. */
+/* The same for the edges of a row: iterations of one element per lane, which touch two lines. */
 static double cg__edges_cost(const ind_thresholds *t, const cg__row_work *x, int most, int lanes) {
     const int rounds = (most + lanes - 1) / lanes;
     return rounds * (double)(lanes * t->edge_cost + 2 * (t->load_cost * x->loads + t->store_cost * x->stores));
 }
 
-/* May a lane hold so many vectors of a row, beside others? */
+/* True if a lane can keep so many vectors of a row while enough other lanes are resident. */
 static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
     if (vectors * vector > t->lane_elements) return false;
     if (x->few || vectors == 1) return true;
@@ -10848,8 +10844,8 @@ static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64
            x->words * (double)(vectors * vector) <= t->lane_registers;
 }
 
-/* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
-   a thread, as long as there are rows for all threads of the machine. */
+/* Rows per group of lanes whose loads start together: as many as give a thread FLIGHT_BYTES in flight, as long as there
+   are rows for all threads of the GPU. */
 static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * w->target->sm_threads / lanes;
     int batch = 1;
@@ -10859,18 +10855,18 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-/* A row in the registers of up to 32 lanes, none of which holds too much. */
+/* Plans a row in the registers of up to 32 lanes, within the limit per lane. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
-    const int rest = v->misaligned ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
+    const int rest = v->misaligned ? 0 : v->vector - 1; /* elements that need another vector, unless they are edges */
     const int edges = v->misaligned ? v->vector + cg__misaligned_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
-    const bool meet =
-        d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet = d->w.kernel->run ||
+                      d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
     for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
@@ -10888,7 +10884,8 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
 }
 
-/* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
+/* Registers of a thread for its part of a row, of 65536 per SM. A run's columns and their addresses take registers
+   too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
     const ind_thresholds *t = &w->target->thresholds;
     const bool wide = threads == IND__CG_MAX_THREADS;
@@ -10896,12 +10893,12 @@ static int cg__row_registers(const ind__writer *w, int threads) {
     return wide ? t->wide_registers : t->kept_registers;
 }
 
-/* The fewest threads, in whole warps, for so many vectors in so many rounds. */
+/* The fewest threads, in whole warps, for so many vectors in so many iterations. */
 static int cg__threads_of(int64_t vectors, int rounds) {
     return (int)((vectors + 32 * (int64_t)rounds - 1) / (32 * (int64_t)rounds)) * 32;
 }
 
-/* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
+/* True if rows are gathered by an index from memory: two dependent loads precede a block's work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) &&
@@ -10911,7 +10908,7 @@ static bool cg__gathers_rows(const ind__writer *w) {
 }
 
 /* ====================================================================================== src/cuda/decide/row_block.c */
-/* Sweeps that a block makes over memory if it does not keep the row. */
+/* Passes that a block makes over memory if it does not keep the row. */
 static int cg__looped_sweeps(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     ind__variant looped = *w->variant;
@@ -10921,26 +10918,26 @@ static int cg__looped_sweeps(const ind__writer *w) {
     return cg__sweeps(&view, sweep);
 }
 
-/* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
-   time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
-   more registers than what it keeps takes: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of a copy with
-   32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). With more than 256
-   threads it takes longer (of 8192 100 and 93); so do rows that are gathered (embedding and layer_norm 95 and 93) and
-   those of f32 (3000 101 and 98). */
+/* True if few elements per thread suit the row: 16-bit elements that are used again after a combine step. NVRTC takes
+   less time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16). As many rows are in flight if a thread has
+   no more registers than its kept values need: layer_norm of 4096, 3000, 2560 and 2304 bf16 99, 95, 92, 90 % of copy
+   bandwidth with 32 or 24 elements, and with 16 100, 98, 100, 97 in 40 registers, but 92, 90, 94, 93 in 64 (H200). More
+   than 256 threads are slower (of 8192 100 and 93); so are gathered rows (embedding and layer_norm 95 and 93) and f32
+   (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
     return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->misaligned && !w->plan->part &&
            !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
-/* Has it? For some lengths, and where tuning tries it, it has not. */
+/* True if the variant has few elements per thread. Some row lengths and tuned variants have more. */
 static bool cg__has_few(ind__writer *w) {
     return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
            w->variant->threads <= w->target->thresholds.few_threads;
 }
 
-/* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
-   what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
+/* Registers per thread, rounded up to the allocation unit of 8: the loads of a row that is only reduced, or the kept
+   values of few elements, and the rest of the kernel. Else half of the registers that each of 512 threads may have. */
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
@@ -10949,27 +10946,28 @@ static int cg__wished_registers(ind__writer *w, bool reduces) {
     return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
 }
 
-/* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
+/* Blocks for which an SM has the registers and threads. A quarter of an SM allocates registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
     const int most = w->target->sm_threads / 32;
     const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
-/* Do several blocks fit whatever registers they take? */
+/* True if several blocks fit on an SM without a register limit. */
 static bool cg__fit_anyway(ind__writer *w) {
     return w->variant->threads < w->target->thresholds.small_block && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
-/* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
-   it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
+/* Sets the register limit of a block with a misaligned row, one fallback after another; the first limits come from a
+   formula. False: all have been tried, or the row is better looped over, as below (cross entropy of 36007 bf16: 65 % of
+   copy bandwidth, 92 by a loop; sum 86 and 105). */
 static bool cg__wish_shifted_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
         return false;
     const int many = cg__misaligned_blocks(&d->w, cg__least_registers(&d->w)),
               some = cg__misaligned_blocks(&d->w, d->w.target->thresholds.least_registers);
-    const int bounded = many > some ? 2 : 1; /* ways */
+    const int bounded = many > some ? 2 : 1; /* fallbacks with a limit */
     v->blocks_per_sm = d->way == 0 ? many : some;
     if (d->plan->part || v->blocks_per_sm < 2) return true;
     d->more_ways = d->way < bounded + 1;
@@ -10978,21 +10976,23 @@ static bool cg__wish_shifted_blocks(cg__decider *d) {
     return d->way < bounded + 1;
 }
 
-/* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
-   others beside it do: with 64 registers a thread, 1024 threads run on a multiprocessor, as blocks that take turns,
-   and more of them where the row is only reduced, or a thread has few elements of it, and so may take less. Whether
-   that is enough shows in the build. A row that is only reduced is not worth holding where its block would be alone: a
-   loop reads it once, too, and does not wait (cross entropy of 40000 bf16 74 and 92 % of a copy, of 36008, two blocks,
-   101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
-   256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
-   and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
+/* Sets the register limit of a block with a row, one fallback after another; false: all have been tried. A block that
+   waits at a combine step moves no data, so other blocks should be resident: with 64 registers per thread an SM has
+   1024 threads, in several blocks, and more if the row is only reduced or a thread has few elements, which take fewer
+   registers. The build shows whether they suffice.
+
+   A row that is only reduced is not kept if its block would be alone on an SM: a loop also reads it once, and does not
+   wait (cross entropy of 40000 bf16 74 and 92 % of copy bandwidth, of 36008, two blocks, 101 and 94). A part of a
+   launch, which may have few rows, loops only if it takes all 1024 threads. Below 256 threads several blocks fit
+   without a limit, which suffices unless rows are gathered (embedding and layer_norm of 2048 bf16: 0.93 and 0.98 of
+   copy bandwidth, H200). */
 static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
     const ind_thresholds *t = &d->w.target->thresholds;
     const int least = cg__wished_registers(&d->w, reduces),
-              fewest = least < t->full_registers ? 2 : 1; /* ways with a bound */
+              fewest = least < t->full_registers ? 2 : 1; /* fallbacks with a limit */
     const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
@@ -11008,9 +11008,8 @@ static bool cg__wish_blocks(cg__decider *d) {
     return few || d->more_ways;
 }
 
-/* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
-   of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
-   threads. */
+/* Fits the warps of a block for a range of row lengths to the launch's row, with as many elements per thread as in the
+   longest row. So rows of any length fill the iterations of a block, and SMs have as many threads. */
 static void cg__fit_threads(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -11018,21 +11017,21 @@ static void cg__fit_threads(cg__decider *d) {
     ind_expr vectors = v->misaligned ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
                                      : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
     if (d->plan->row_from < v->vector)
-        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
+        vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results need a warp too */
     v->of.row.fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
     cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
-/* Does a launch know how long its rows are, and planning not? */
+/* True if the row length is known at launch, but not when the plan is made. */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
     return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
            !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
-/* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
+/* Fits the warps to the launch's row: four iterations per thread, or the maximum of threads. */
 static void cg__fit_walkers(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -11044,16 +11043,16 @@ static void cg__fit_walkers(cg__decider *d) {
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
 }
 
-/* Does something count the places along the row? */
+/* True if a reduction returns positions along the row. */
 static bool cg__counts_places(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__inst(w, i)->reduction == IND_REDUCE_ARGMAX) return true;
     return false;
 }
 
-/* Lanes for each piece. What warps take of pieces of single elements begins and ends within sectors of memory, each of
-   which is then written twice; with a few idle lanes it begins where a sector does, if that is the same place in all
-   pieces. (7 x 7: f32 58 to 63 % of a copy, bf16 47 to 52.) */
+/* Lanes per segment. With scalar accesses a warp's elements begin and end inside a sector, which is then written twice.
+   With a few idle lanes they begin at a sector boundary, if it has the same offset in all segments. (7 x 7: f32 58 to
+   63 % of copy bandwidth, bf16 47 to 52.) */
 static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const int64_t vectors = cg__segment_vectors(w);
     const uint32_t i = cg__piece_store(w);
@@ -11066,7 +11065,7 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
                : vectors;
 }
 
-/* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
+/* Assigns `each` lanes to a segment, if that leaves at most a sixteenth of the lanes idle. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
@@ -11075,9 +11074,9 @@ static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     return true;
 }
 
-/* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
-   pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
-   and 58 % of a copy, of bf16 36 and 47.) */
+/* Chooses whole segments per iteration of so many lanes, if possible; returns the vectors per iteration. (A channel of
+   256 segments of 7 x 7 f32 in 512 threads: 96 registers and one block per SM; with whole segments 48 and two. 54 and
+   58 % of copy bandwidth, bf16 36 and 47.) */
 static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     const int64_t vectors = cg__segment_vectors(&d->w);
     d->variant->of.row.segments = d->variant->of.row.segment_lanes = 0;
@@ -11087,8 +11086,8 @@ static int64_t cg__choose_segments(cg__decider *d, int lanes) {
     return taken ? cg__row(&d->w)->segments * vectors : lanes;
 }
 
-/* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
-   all rows use. */
+/* 32-bit words per element of the row: staged loads, computed values that are used again, and operands that all rows
+   share. */
 typedef struct cg__held_words {
     double staged, values, common;
 } cg__held_words;
@@ -11107,7 +11106,8 @@ static cg__held_words cg__count_held(const ind__writer *w) {
     return words;
 }
 
-/* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
+/* True if the blocks of warp_blocks fit on an SM when a lane keeps its part of the row in words of at least `least`
+   bytes. */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__misaligned_words(w, v->per_thread, least);
@@ -11115,9 +11115,10 @@ static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
            w->target->sm_registers;
 }
 
-/* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
-   that so few blocks fit that they wait for memory (layer_norm of 1000: bf16 97.9 and 93.6 % of a copy, f16 97.5 and
-   91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
+/* Sets the register limit for rows in the registers of lanes. Without a limit ptxas may also keep values that it
+   converted to f32. Then too few blocks are resident to hide memory latency (layer_norm of 1000: bf16 97.9 and 93.6 %
+   of copy bandwidth with and without a limit, f16 97.5 and 91.6, H200). The limit is set only if values fit in their
+   memory format, but not as f32 (f32: 97.2 % without, 76.6 with a limit). */
 static void cg__wish_warp_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) {
@@ -11135,11 +11136,12 @@ static void cg__wish_warp_blocks(cg__decider *d) {
     cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
-/* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
-   register, a thread has up to 64: so that several blocks fit on a multiprocessor, each with its whole row on the way
-   (cross entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of a copy with 32 a thread, 103, 104, 102 with 40 to 64;
-   sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200); rows of whole vectors do without where 512
-   threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
+/* The fewest threads to try for a row in the registers of a block. For 16-bit elements that are only reduced, two per
+   register, a thread has up to 64, so that several blocks fit on an SM, each with its whole row in flight (cross
+   entropy of 10007, 12289 and 16001 bf16: 84, 91, 84 % of copy bandwidth with 32 per thread, 103, 104, 102 with 40 to
+   64; sum of 10007: 99 and 108; cross entropy of 10000 84 and 104, H200). Not for rows of whole vectors that need fewer
+   than 512 threads. For 16-bit elements that are used again a thread has few, if so many threads are allowed:
+   cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const ind_thresholds *t = &w->target->thresholds;
@@ -11154,7 +11156,7 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
-/* A row in the registers of a block; false if it is too long. */
+/* Plans a row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -11565,9 +11567,10 @@ static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
 }
 
 /* ======================================================================================= src/cuda/decide/row_kept.c */
-/* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
-   shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
-   H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
+/* True if a block with a misaligned row would be alone on an SM, or lacks the registers, and should stage the row in
+   shared memory. With one combine step a block alone is as fast in registers (rms_norm of 32771, in registers and
+   staged: bf16 0.91 and 0.83 of copy bandwidth, f32 0.94 and 0.85, H200). With two it is not (softmax of 16411: f32,
+   alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
 static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const int way = d->way;
@@ -11580,7 +11583,7 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
     return !kept || (alone && several);
 }
 
-/* Has one block room for two rows? */
+/* True if one block has the shared memory for two rows. */
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
@@ -11590,11 +11593,11 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     return one;
 }
 
-/* A row that is read once. Two blocks of 512 threads with 32 elements each fill the registers of a multiprocessor. With
-   longer rows a block is alone there, and nothing moves while it joins; of several joins that costs more than to copy
-   the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
-   of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
-   elements 1024 threads have no registers for all that they need. */
+/* Plans a row that is loaded once. Two blocks of 512 threads with 32 elements each fill the registers of an SM. With
+   longer rows a block is alone there, and no data moves during its combine steps. With several of these that costs more
+   than copying the next row meanwhile. Not if the copy takes a cluster and broadcast loads bypass it (group_norm of
+   32768: f32 92 % of copy bandwidth in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Above 32768
+   elements 1024 threads lack the registers. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     const ind_thresholds *t = &d->w.target->thresholds;
     const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
@@ -11606,11 +11609,11 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
 
-/* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
-   memory beside others: shorter ones are as fast there (of 8192, 99 to 100 % of a copy in registers), and of longer
-   ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
-   threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
-   without come behind those that differ in what is held. */
+/* Rows with more than 16 elements per thread of 512 threads are staged in shared memory, beside those of other blocks,
+   instead of kept in registers. Shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth); with
+   longer ones registers allow few blocks. So are misaligned 16-bit rows with late operands and several combine steps,
+   above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that are
+   not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
@@ -11622,7 +11625,7 @@ static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     return found;
 }
 
-/* May the row, which is too long for a warp, be taken to be of about the hinted length? */
+/* True if the row, which is too long for a warp, may be assumed to have about the hinted length. */
 static bool cg__assumes_length(const cg__decider *d) {
     const ind_expr row = cg__r_numel(&d->w);
     return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
@@ -11630,9 +11633,9 @@ static bool cg__assumes_length(const cg__decider *d) {
            (d->variant->range.to || ind_hint(row) > IND__WARP_ROW);
 }
 
-/* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
-   it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
-   row under it. */
+/* Adds this assumption as a guard and returns the longest row under it: the range of the variant, or up to the hinted
+   length in whole warps of vectors, and at least so much that of up to four iterations all but the last are whole. The
+   guard is the same for all fallbacks. */
 static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
@@ -11643,7 +11646,7 @@ static int64_t cg__guard_length(cg__decider *d) {
     if (longest > most) longest = most;
     d->plan->row_from = d->variant->range.to ? d->variant->range.from
                                              : longest / 4 * t->length_quarters +
-                                                   16; /* and what lies before the first boundary and behind the last */
+                                                   16; /* elements before the first boundary and after the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
         cg__fail(&d->w);
@@ -11651,10 +11654,10 @@ static int64_t cg__guard_length(cg__decider *d) {
     return longest;
 }
 
-/* Where the number of rounds is known, all loads of a thread start at once, and those of the last round alone are under
-   a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
-   walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
-   long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
+/* If the number of iterations is known, all loads of a thread start at once, and only the last iteration's are
+   conditional. If a row may have fewer iterations, each is a branch, and threads idle. Then looping over the row is
+   faster; later passes find it in a cache (symbolic rows of up to 8192 bf16 on an H200, 4096 long, softmax, rms_norm,
+   layer_norm: in registers 79, 72, 45 % of copy bandwidth, looped 88, 98, 73). */
 static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     const bool known =
@@ -11668,8 +11671,8 @@ static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
     return false;
 }
 
-/* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
-   read what it stores over. */
+/* True if a cluster of blocks may loop over a row. All its blocks must run, and none may store a row result over
+   elements that others still read. */
 static bool cg__can_cluster(const cg__decider *d) {
     if (d->plan->part || d->w.kernel->run || d->max_cluster < 2 || !d->plan->domain.rrank) return false;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++)
@@ -11679,7 +11682,7 @@ static bool cg__can_cluster(const cg__decider *d) {
     return cg__num_joins(&d->w) > 0;
 }
 
-/* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
+/* Blocks that share a looped row: the fewest that give nearly all SMs a block. */
 static int cg__looped_cluster(const cg__decider *d) {
     const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
     const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
@@ -11690,27 +11693,27 @@ static int cg__looped_cluster(const cg__decider *d) {
     return n;
 }
 
-/* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
-   way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
+/* Registers of a thread that loops over a row in one pass and combines chunk by chunk: 64 bytes of loads in flight, as
+   32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that runs a second kernel). */
 static double cg__walker_registers(const ind__writer *w) {
     const ind_thresholds *t = &w->target->thresholds;
     const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
     return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
 }
 
-/* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
-   have one at once. */
+/* Average share of occupied slots for blocks of so many threads, if the rows take several waves; 1 if all rows are
+   resident at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
     const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
 
-/* The most threads of a block that walks along a row. Of one sweep that joins chunk after chunk, more and smaller
-   blocks wait less for their last steps and joins (cross entropy with 512 and 256 threads, % of a copy on an H200:
-   36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many places are idle in the last
-   turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
-   which all have a place at once, 79 and 94). */
+/* The most threads of a block that loops over a row. With one pass that combines chunk by chunk, more and smaller
+   blocks wait less for last iterations and combine steps (cross entropy with 512 and 256 threads, % of copy bandwidth
+   on an H200: 36007, 57601, 65536 bf16 85, 87, 97 and 92, 96, 100; 120011 f32 88 and 98), unless many slots are idle in
+   the last wave (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of
+   230003 f32, which are all resident at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
     const ind_thresholds *t = &w->target->thresholds;
     if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
@@ -11725,7 +11728,7 @@ static const char *cg__too_long(const ind__writer *w) {
     return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
 }
 
-/* Where a block walks along each row: threads that have four steps of it or more. */
+/* Plans a block that loops over each row, with at least four iterations per thread. */
 static void cg__choose_row_looped(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t length = cg__likely_row(&d->w), rows = ind_hint(cg__p_numel(&d->w));
@@ -11744,9 +11747,10 @@ static void cg__choose_row_looped(cg__decider *d) {
 }
 
 /* ========================================================================================== src/cuda/decide/split.c */
-/* ---- rows, or columns, that several blocks share */
+/* ---- several blocks share rows or columns */
 
-/* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
+/* True if blocks can share the kernel's reductions: there must be one pass over the rows, and the sizes must be known
+   at launch. */
 static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     d->variant->strategy = strategy;
@@ -11754,7 +11758,7 @@ static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
 }
 
-/* The memory through which blocks share results: counters, and words beside them or partial results. */
+/* Sets the memory through which blocks share results: counters, with words after them or partial results. */
 static void cg__set_split_memory(cg__decider *d) {
     ind__variant *v = d->variant;
     const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
@@ -11770,8 +11774,8 @@ static void cg__set_split_memory(cg__decider *d) {
         if (cg__is_reduce(&d->w, i)) v->memory.partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
-/* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
-   has less than `least` elements of a row. */
+/* Sets the grid: `groups` of rows or columns, with so many blocks each that all together fill the GPU, but none has
+   less than `least` elements of a row. */
 static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
@@ -11789,7 +11793,7 @@ static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
     if (!ind__ok(v->of.split.num)) cg__fail(&d->w);
 }
 
-/* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
+/* Sets 64-bit indices if a thread's position along the row, an iteration past the end, might not fit in 32 bits. */
 static void cg__fit_split_steps(cg__decider *d, int64_t step) {
     int64_t blocks = (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
     ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
@@ -11799,7 +11803,8 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
     d->variant->index_bits = 64;
 }
 
-/* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
+/* Plans several blocks per row, for rows that may not fit in the registers of a block and are likely too few to fill
+   the GPU. */
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
@@ -11819,8 +11824,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     return true;
 }
 
-/* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
-   has no more of them than there are threads. */
+/* Neighbouring columns per thread. Their states stay in registers, then pass through shared memory; a warp's columns
+   must not exceed the threads of the block. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
         bool fits = n * states <= d->w.target->thresholds.column_states &&
@@ -11831,14 +11836,13 @@ static int cg__column_vector(cg__decider *d, int states) {
     return 1;
 }
 
-/* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
+/* Plans lanes across the columns and threads along the rows: the more columns, the fewer threads. */
 static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
     const ind_thresholds *t = &d->w.target->thresholds;
-    bool enough =
-        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the GPU with a thread each */
     if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
         return false;
     v->threads = enough ? t->column_threads : t->split_threads;
@@ -11855,7 +11859,7 @@ static bool cg__choose_column_split(cg__decider *d) {
     return true;
 }
 
-/* The second part of a FINISH: one block, as large as those of the first part, walks along what they have left. */
+/* Plans the second part of a FINISH: one block, as large as the first part's blocks, loops over their results. */
 static void cg__choose_finish(cg__decider *d) {
     ind__variant *v = d->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
@@ -11865,16 +11869,17 @@ static void cg__choose_finish(cg__decider *d) {
     cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
-/* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
-   together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
-   cross entropy 0.97 and 0.85 of a copy, H200). */
+/* Elements of the longest row in the registers of one warp. Twice as many for misaligned 16-bit rows, unless loads are
+   combined from two vectors, for which registers do not suffice (1501 bf16 by a warp and by a block of 64 threads:
+   cross entropy 0.97 and 0.85 of copy bandwidth, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
     const bool narrow = w->variant->misaligned && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
     return narrow && cg__misaligned_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
-/* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
-   the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
+/* Plans a reduction along rows. If warps combine columns (a run), four blocks fit on an SM with run_registers for the
+   row and the columns, and the columns of a block's four warps, at most 96 * 32 * 4 words, fit in 48 KiB of shared
+   memory. */
 static void cg__choose_row(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t longest = cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
@@ -11887,7 +11892,7 @@ static void cg__choose_row(cg__decider *d) {
     const bool aligned = v->guard_aligned;
     v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
     v->vector = cg__shift_rows(d, v->vector, guard, aligned);
-    v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
+    v->strategy = IND_STRATEGY_ROW_BLOCK; /* assumed while the kept loads are chosen */
     cg__choose_kept(d);
     if (longest < 1) longest = 1;
     int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
@@ -11904,7 +11909,7 @@ static void cg__choose_row(cg__decider *d) {
         v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }
 
-/* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
+/* Neighbouring threads iterate along the row, unless fewer bytes are scattered along an output variable. */
 static void cg__choose_reduction(cg__decider *d) {
     cg__analyse(d);
     uint32_t r = cg__r_mask(&d->w);
@@ -11920,8 +11925,6 @@ static void cg__choose_reduction(cg__decider *d) {
     else if (!cg__choose_column_split(d))
         cg__choose_column(d);
 }
-
-/* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
 
 /* =========================================================================================== src/cuda/decide/scan.c */
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
@@ -11940,8 +11943,7 @@ static int cg__scan_states(const ind__writer *w) {
     return words;
 }
 
-/* Registers for one element of the row: its states, and what is loaded of it, or of one of the next chunk beside them.
- */
+/* Registers for one element of the row: its states and its loads, or, with `ahead`, also those of the next chunk. */
 static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -11951,16 +11953,16 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     return ahead ? states + loads : states > loads ? states : loads;
 }
 
-/* Lines that a thread has so many registers for, a power of 2. */
+/* Vectors per thread that fit in so many registers, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = w->target->thresholds.scan_lines;
-    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* elements outside the row take registers too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
-/* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
-   they may be. */
+/* The widest vectors along variable v, at most n, whose states fit in a thread's registers: loads are as wide as
+   possible. */
 static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
     while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
     while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
@@ -11968,20 +11970,20 @@ static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
     d->variant->vector = n;
 }
 
-/* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
+/* True if LOAD or STORE i moves neighbours of the row, at any misalignment. */
 static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
     if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
-    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
+    if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* masked */
     return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
            ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
-/* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
-   whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
-   aligned move one element after the other. */
+/* Rows that are misaligned or of any length: vectors start at the aligned address at or before each row's start, and
+   their elements outside the row are excluded. One access determines the alignment; others with another misalignment
+   are scalar. */
 static void cg__choose_scan_shift(cg__decider *d) {
     int narrowest = 16, widest = 1, n = 1;
     for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
@@ -12001,7 +12003,7 @@ static void cg__choose_scan_shift(cg__decider *d) {
         if (cg__moves_neighbours(&d->w, i)) d->plan->vector[i] = (uint8_t)n;
 }
 
-/* Bytes that are moved for each element of the row. */
+/* Bytes moved per element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -12009,10 +12011,9 @@ static int cg__scan_bytes_moved(const ind__writer *w) {
     return bytes;
 }
 
-/* Blocks share rows if there are too few rows to give all multiprocessors an equal part, and memory takes less than
-   half as long as the multiprocessor with the most rows, at its share of memory's rate. Waiting for the blocks before
-   takes as long as a launch or two. There must be one pass over the rows, without anything that belongs to a row as a
-   whole. */
+/* True if blocks should share rows (decoupled lookback): there are too few rows to give all SMs an equal part, and
+   memory at full rate takes less than half the time of the SM with the most rows, at its share of the rate. Waiting for
+   previous blocks takes as long as a launch or two. There must be one pass over the rows, and no value per row. */
 static bool cg__prefers_lookback(const ind__writer *w) {
     const ind_target *t = w->target;
     int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
@@ -12026,7 +12027,7 @@ static bool cg__prefers_lookback(const ind__writer *w) {
            t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
-/* Tiles so large that each multiprocessor has one, or as its registers allow. */
+/* Plans tiles so large that each SM has one, or as large as its registers allow. */
 static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
     int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
@@ -12048,8 +12049,9 @@ static void cg__choose_lookback(cg__decider *d) {
     cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
-/* A row of at most `longest` elements in the registers of lanes with up to so many lines each, of which the fewest are
-   left over. Fewer than 8 lanes with several lines would move too few neighbours at once. */
+/* Plans a row of at most `longest` elements in the registers of lanes, with up to `lines` vectors each: the number of
+   lanes that leaves the fewest elements unused. Fewer than 8 lanes with several vectors would access too few neighbours
+   at once. */
 static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
     int64_t covered = INT64_MAX;
@@ -12068,8 +12070,8 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
-/* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
-   row, step after step, with the fewest idle ones, and of such the most. */
+/* Threads of a block that loops over a row with per_thread elements each, in whole warps from `least` to `most`: the
+   number that idles least in the last iteration; of equals the largest. */
 static int cg__scan_threads(int64_t length, int per_thread, int least, int most) {
     int best = most;
     int64_t covered = INT64_MAX;
@@ -12080,13 +12082,13 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
     return best;
 }
 
-/* A row of at most `longest` elements in the registers of a block: of up to so many lines a thread that the fewest
-   threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
-   fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
-   registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
+/* Plans a row of at most `longest` elements in the registers of a block, with so many vectors per thread, up to
+   `lines`, that the fewest threads idle; false: it is too long. If 512 threads need more than half of `lines`, 1024
+   threads with half as many are as fast and compile sooner, if registers allow two blocks: with 8 and 4 vectors 280 and
+   168 instructions, 61 and 32 registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of copy bandwidth, H200). */
 static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
-    const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
+    const bool any = cg__scans_only(&d->w); /* any number of threads; else powers of two */
     int64_t covered = INT64_MAX;
     int most = d->w.target->thresholds.scan_threads;
     if (longest > most * (int64_t)lines * v->vector) return false;
@@ -12104,8 +12106,8 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     return true;
 }
 
-/* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
- */
+/* Plans a row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block loops over
+   it. */
 static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
@@ -12125,9 +12127,9 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
-/* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
-   rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
-   the rows, that enough is under way, and their states fit into shared memory. */
+/* Plans rows that are adjacent in memory (columns), with threads across them. Vectors are as wide as give most SMs a
+   block of 32 threads, or fewer threads that still load whole sectors. Along the rows a block has as many such groups
+   of threads as keep enough bytes in flight, and whose states fit in shared memory. */
 static void cg__choose_scan_team(cg__decider *d) {
     ind__variant *v = d->variant;
     const ind_thresholds *t = &d->w.target->thresholds;
@@ -12196,14 +12198,14 @@ static int cg__pow2_below(int n) {
     return p;
 }
 
-/* Bytes of shared memory that the scans of a kernel with a sort take, with 16 warps. */
+/* Bytes of shared memory for the scans of a kernel with a sort, with 16 warps. */
 static int cg__scan_bytes(const ind__writer *w) {
     int scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
     return scans * 16 * w->target->thresholds.sort_warps;
 }
 
-/* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
+/* Sorts in shared memory if the longest row fits, or the likely one under a guard; else in the result buffers. */
 static void cg__choose_sort(cg__decider *d) {
     ind__variant *v = d->variant;
     const char *key;
@@ -12229,7 +12231,7 @@ static void cg__choose_sort(cg__decider *d) {
     }
     v->threads =
         cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? d->w.target->thresholds.sort_threads : IND__CG_MAX_THREADS);
-    cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
+    cg__analyse(d); /* results sorted in place need no stores */
     if (fits)
         cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
     else
@@ -12646,10 +12648,10 @@ static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
 }
 
 /* ========================================================================================== src/cuda/decide/tuned.c */
-/* ---- tuning: what was measured takes the place of what the formulas choose */
+/* ---- tuning: measured choices replace those of the formulas */
 
-/* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
-   into registers. */
+/* Sets the elements per thread so that all threads together have the row; like the formulas' choice they must fit in
+   registers. */
 static bool cg__retune_row_block(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
@@ -12670,7 +12672,7 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     return true;
 }
 
-/* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
+/* Sets another number of threads per block, if the other choices suit any number or follow from it. */
 static bool cg__retune_threads(cg__decider *d, int threads) {
     ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
@@ -12698,7 +12700,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     return true;
 }
 
-/* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
+/* Sets the vectors or rows per thread whose loads are in flight together, if there may be several. */
 static bool cg__retune_together(cg__decider *d, int num) {
     ind__variant *v = d->variant;
     if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->misaligned) return false;
@@ -12733,7 +12735,7 @@ static void cg__retune(cg__decider *d) {
 }
 
 /* ========================================================================================= src/cuda/decide/decide.c */
-/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+/* Chooses which values stay in registers, or which loads pass through a tile, once the strategy is chosen. */
 static void cg__choose_kept_loads(cg__decider *d) {
     const ind__variant *v = d->variant;
     if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
@@ -12744,7 +12746,7 @@ static void cg__choose_kept_loads(cg__decider *d) {
         cg__choose_kept(d);
 }
 
-/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+/* Notes in the reason that inputs are loaded with L2 evict_last; cg__write_evictions writes it. */
 static void cg__note_eviction(cg__decider *d) {
     const ind__writer *w = &d->w;
     bool any = false;
@@ -12762,7 +12764,7 @@ static void cg__choose_strategy(cg__decider *d) {
     }
 }
 
-/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+/* Decides how the kernel is computed: fills the body plan and all of the variant except its text. */
 static ind_status cg__decide(cg__decider *d) {
     if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
         cg__analyse(d);
@@ -12829,7 +12831,7 @@ static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider 
 /* ======================================================================================= src/cuda/decide/variants.c */
 /* ---- the variants of a kernel */
 
-/* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
+/* True if the sizes passed as arguments fit the index type too; false: 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->args.num; i++)
@@ -12839,9 +12841,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     return true;
 }
 
-#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+#define IND__CG_ALONE                                                                                                  \
+    64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* One way to make the variant; *more: there is another one. */
+/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
 static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
@@ -12870,9 +12873,9 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+/* Plans a variant and its fallbacks. *used: the assumptions that became guards, except IND__ASSUME_ALIGNED. */
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
-    bool tried = false; /* to do without clusters */
+    bool tried = false; /* a fallback without clusters was planned */
     *used = 0;
     for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
@@ -12892,7 +12895,7 @@ static bool cg__has_guard(const ind__variant *v) {
     return ind__ok(v->guard) || v->guard_aligned;
 }
 
-/* Rows that are walked along do not need to be of a certain length. */
+/* True if rows of any length are looped over. */
 static bool cg__is_walked(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
@@ -12900,16 +12903,16 @@ static bool cg__is_walked(const ind__variant *v) {
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* The variants of a kernel while they are made. */
+/* The variants of a kernel while they are planned. */
 typedef struct cg__variants {
     ind_plan *plan;
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* by the one that was made last */
+    int used; /* assumptions of the variant planned last */
 } cg__variants;
 
-/* The next variant, of `num`, which whoever asks for it keeps by counting it. */
+/* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
     if (x->num >= IND_MAX_VARIANTS)
         return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
@@ -12917,8 +12920,8 @@ static ind_status cg__next_variant(cg__variants *x, int assume) {
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 
-/* Behind a variant that vectors must divide the rows for, the one that knows no such condition, if it has vectors, too,
-   as between boundaries; of a range of lengths in any case, as then it has at least the right number of threads. */
+/* After a variant that requires rows to be multiples of the vector width, adds one without this guard, if it has
+   vectors too (misaligned rows). For a range of lengths always, as it then has at least the right number of threads. */
 static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     const int used = x->used;
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
@@ -12929,15 +12932,14 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     return status;
 }
 
-/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is
-   fitted to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what
-   waits in shared memory has its place there, so that half of it is empty at the most. */
+/* Ends of the ranges of row lengths. Rows of up to 1024 elements are in the registers of lanes, with as few lanes as
+   each range allows. A block is fitted to the row: at least half of its iterations are whole if the row is longer than
+   a quarter of the longest. A row staged in shared memory leaves at most half of its slot empty. */
 static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
-/* The same for unaligned pointers, which are rare: those that do not wait in shared memory, by as few variants as that
-   takes. */
+/* The same for misaligned pointers, which are rare: rows that are not staged in shared memory, with few variants. */
 static const int64_t cg__unaligned_ranges[] = {1024, 16384};
 
-/* The points of so many variables of a kernel. */
+/* The number of points of `num` variables of a kernel. */
 static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
     ind_expr extent[2 * IND_MAX_RANK];
     const ind_body *b = k->body;
@@ -12950,8 +12952,8 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
     return cg__points_of(k, k->body->rank, k->body->rrank);
 }
 
-/* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
-   were known. None is built before a launch needs it. *rest: there are rows that no range has. */
+/* Plans variants for rows of other lengths than the hinted one, range by range, so that a launch is as fast as with
+   known lengths. Each is built only when a launch needs it. *rest: some rows are in no range. */
 static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest) {
     ind_status status = IND_OK;
     int64_t least, most;
@@ -12970,23 +12972,22 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     return status;
 }
 
-/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? Of fewer rows
-   than there are multiprocessors most of the time is not what a block takes for its own. */
+/* True if rows whose length only a launch knows are in registers or in shared memory when the length is bounded. With
+   fewer rows than SMs most of the time is not the work of a block, and ranges do not pay. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
 
-/* The most that cg__plan_variants makes: for the hinted length, each range and any length one with divided rows and one
-   without; one for each range of unaligned pointers; the last one. cg__plan_finish adds two. */
+/* The most variants that cg__plan_variants plans: for the hinted length, each range and any length one with divisible
+   rows and one without; one for each range of misaligned pointers; the last one. cg__plan_finish adds two. */
 _Static_assert(2 + 2 * IND__CG_COUNT(cg__row_ranges) + 2 + IND__CG_COUNT(cg__unaligned_ranges) + 1 + 2 <=
                    IND_MAX_VARIANTS,
                "IND_MAX_VARIANTS is below what a kernel with all ranges needs");
 
-/* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
-   and those for sizes that vectors do not divide. If the last of these has conditions in turn, then also the way that
-   always works. */
+/* Plans first the variant that is fast for the hinted sizes, with its guards; then variants for other row lengths, and
+   for sizes that the vector width does not divide. If the last of these has guards, adds a variant without guards. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
@@ -13013,7 +13014,6 @@ static ind_status cg__plan_variants(cg__variants *x) {
     return status;
 }
 
-/* The variants that the plan keeps. */
 static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
     kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
     kp->num_variants = kp->variant ? num : 0;
@@ -13021,7 +13021,7 @@ static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__varia
 }
 
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* nothing to write */
     cg__variants x = {.plan = p, .kernel = k};
     ind_status status = cg__plan_variants(&x);
     if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);

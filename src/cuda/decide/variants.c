@@ -1,6 +1,6 @@
 /* ---- the variants of a kernel */
 
-/* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
+/* True if the sizes passed as arguments fit the index type too; false: 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->args.num; i++)
@@ -10,9 +10,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     return true;
 }
 
-#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+#define IND__CG_ALONE                                                                                                  \
+    64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* One way to make the variant; *more: there is another one. */
+/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
 static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
@@ -41,9 +42,9 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+/* Plans a variant and its fallbacks. *used: the assumptions that became guards, except IND__ASSUME_ALIGNED. */
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
-    bool tried = false; /* to do without clusters */
+    bool tried = false; /* a fallback without clusters was planned */
     *used = 0;
     for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
@@ -63,7 +64,7 @@ static bool cg__has_guard(const ind__variant *v) {
     return ind__ok(v->guard) || v->guard_aligned;
 }
 
-/* Rows that are walked along do not need to be of a certain length. */
+/* True if rows of any length are looped over. */
 static bool cg__is_walked(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
@@ -71,16 +72,16 @@ static bool cg__is_walked(const ind__variant *v) {
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* The variants of a kernel while they are made. */
+/* The variants of a kernel while they are planned. */
 typedef struct cg__variants {
     ind_plan *plan;
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* by the one that was made last */
+    int used; /* assumptions of the variant planned last */
 } cg__variants;
 
-/* The next variant, of `num`, which whoever asks for it keeps by counting it. */
+/* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
     if (x->num >= IND_MAX_VARIANTS)
         return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
@@ -88,8 +89,8 @@ static ind_status cg__next_variant(cg__variants *x, int assume) {
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 
-/* Behind a variant that vectors must divide the rows for, the one that knows no such condition, if it has vectors, too,
-   as between boundaries; of a range of lengths in any case, as then it has at least the right number of threads. */
+/* After a variant that requires rows to be multiples of the vector width, adds one without this guard, if it has
+   vectors too (misaligned rows). For a range of lengths always, as it then has at least the right number of threads. */
 static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     const int used = x->used;
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
@@ -100,15 +101,14 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     return status;
 }
 
-/* Where a range of lengths ends. Lanes hold rows of up to 1024 elements, as few of them as each takes; a block is
-   fitted to a row, of which at least half of the rounds are whole if it is longer than a quarter of the longest; what
-   waits in shared memory has its place there, so that half of it is empty at the most. */
+/* Ends of the ranges of row lengths. Rows of up to 1024 elements are in the registers of lanes, with as few lanes as
+   each range allows. A block is fitted to the row: at least half of its iterations are whole if the row is longer than
+   a quarter of the longest. A row staged in shared memory leaves at most half of its slot empty. */
 static const int64_t cg__row_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
-/* The same for unaligned pointers, which are rare: those that do not wait in shared memory, by as few variants as that
-   takes. */
+/* The same for misaligned pointers, which are rare: rows that are not staged in shared memory, with few variants. */
 static const int64_t cg__unaligned_ranges[] = {1024, 16384};
 
-/* The points of so many variables of a kernel. */
+/* The number of points of `num` variables of a kernel. */
 static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
     ind_expr extent[2 * IND_MAX_RANK];
     const ind_body *b = k->body;
@@ -121,8 +121,8 @@ static ind_expr cg__reduced_numel(const ind_kernel *k) {
     return cg__points_of(k, k->body->rank, k->body->rrank);
 }
 
-/* Variants for rows of other lengths than the hinted one, range by range: so that a launch is as fast as if its lengths
-   were known. None is built before a launch needs it. *rest: there are rows that no range has. */
+/* Plans variants for rows of other lengths than the hinted one, range by range, so that a launch is as fast as with
+   known lengths. Each is built only when a launch needs it. *rest: some rows are in no range. */
 static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *end, size_t num, bool *rest) {
     ind_status status = IND_OK;
     int64_t least, most;
@@ -141,23 +141,22 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     return status;
 }
 
-/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? Of fewer rows
-   than there are multiprocessors most of the time is not what a block takes for its own. */
+/* True if rows whose length only a launch knows are in registers or in shared memory when the length is bounded. With
+   fewer rows than SMs most of the time is not the work of a block, and ranges do not pay. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
            ind_hint(cg__points_of(k, 0, k->body->rank)) >= p->target.num_sms;
 }
 
-/* The most that cg__plan_variants makes: for the hinted length, each range and any length one with divided rows and one
-   without; one for each range of unaligned pointers; the last one. cg__plan_finish adds two. */
+/* The most variants that cg__plan_variants plans: for the hinted length, each range and any length one with divisible
+   rows and one without; one for each range of misaligned pointers; the last one. cg__plan_finish adds two. */
 _Static_assert(2 + 2 * IND__CG_COUNT(cg__row_ranges) + 2 + IND__CG_COUNT(cg__unaligned_ranges) + 1 + 2 <=
                    IND_MAX_VARIANTS,
                "IND_MAX_VARIANTS is below what a kernel with all ranges needs");
 
-/* First the way that is fast for the hinted sizes, with the conditions it needs; then those for rows of other lengths,
-   and those for sizes that vectors do not divide. If the last of these has conditions in turn, then also the way that
-   always works. */
+/* Plans first the variant that is fast for the hinted sizes, with its guards; then variants for other row lengths, and
+   for sizes that the vector width does not divide. If the last of these has guards, adds a variant without guards. */
 static ind_status cg__plan_variants(cg__variants *x) {
     const int all = IND__ASSUME_ALIGNED | IND__ASSUME_DIVISIBLE | IND__ASSUME_LENGTH, any = all & ~IND__ASSUME_LENGTH;
     const bool vectors = x->kernel->kind == IND_KERNEL_POINTWISE || x->kernel->kind == IND_KERNEL_REDUCTION;
@@ -184,7 +183,6 @@ static ind_status cg__plan_variants(cg__variants *x) {
     return status;
 }
 
-/* The variants that the plan keeps. */
 static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
     kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
     kp->num_variants = kp->variant ? num : 0;
@@ -192,7 +190,7 @@ static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__varia
 }
 
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* nothing to write */
     cg__variants x = {.plan = p, .kernel = k};
     ind_status status = cg__plan_variants(&x);
     if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
