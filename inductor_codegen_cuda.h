@@ -2425,9 +2425,9 @@ static const char *const cg__prelude_SORT_LONG[] = {
 /* ======================================================================================= src/cuda/prelude/prelude.c */
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
-/* The functions that a source may use: name, the functions they call. The .cuh files have their text. A source has
-   those that it uses, in this order. Inline PTX stays out under IND_EMULATION: the including file defines those
-   functions. */
+/* The functions that a source may use: name, and the functions that they call. The .cuh files have their text. A source
+   contains the functions that it uses, in this order. Under IND_EMULATION inline PTX is excluded; the including file
+   defines those functions. */
 /* clang-format off */
 #define IND__CG_NEEDS(...) __VA_ARGS__
 #define IND__CG_PRELUDE(X)                                                                             \
@@ -2535,7 +2535,7 @@ static const struct {
 #undef X
 };
 
-/* With the pieces that this one is built on. */
+/* Adds a prelude function and the functions that it calls. */
 static void cg__add_prelude(ind__prelude_set *set, int piece) {
     set->word[piece / 64] |= 1ull << piece % 64;
     for (size_t i = 0; i < sizeof cg__prelude[piece].needs && cg__prelude[piece].needs[i]; i++)
@@ -2546,7 +2546,7 @@ static void cg__add_prelude_set(ind__prelude_set *set, const ind__prelude_set *m
     for (size_t i = 0; i < sizeof set->word / sizeof set->word[0]; i++) set->word[i] |= more->word[i];
 }
 
-/* The source will need this piece. */
+/* Adds a prelude function to the source. */
 static void cg__use(ind__writer *w, int piece) {
     cg__add_prelude(&w->prelude, piece);
 }
@@ -2554,8 +2554,8 @@ static void cg__use(ind__writer *w, int piece) {
 /* ===================================================================================== src/cuda/emit/op_templates.c */
 /* ---------------------------------------------------------------------------------------------- >>spellings */
 
-/* Op templates: the source of every op that computes something, by the type of its operands. $0 $1 $2: operands, $t:
-   the C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not promise), $h $f $m: half,
+/* Op templates: the source of every op that computes a value, by the type of its operands. $0 $1 $2: operands, $t: the
+   C type, $u: its unsigned type (integers wrap around, which signed C arithmetic does not guarantee), $h $f $m: half,
    first bit and mask of PHILOX. NULL: the op does not exist for the type, or code writes it (ops of class s). Order:
    IND_LOOP_OPS. */
 typedef struct cg__spelling {
@@ -2793,7 +2793,7 @@ static const char *cg__int(const ind__writer *w) {
     return w->plan->wide ? "long long" : "int";
 }
 
-/* Do two buffers have the same storage? Also true for an output that may alias a donated input. */
+/* True if two buffers have the same storage. Also true for an output that may alias a donated input. */
 static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     if (a == b || !s->storage) return a == b;
     uint32_t x = s->takes_over[a] ? s->takes_over[a] : s->storage[a];
@@ -2801,7 +2801,7 @@ static bool cg__same_storage(const ind_schedule *s, uint32_t a, uint32_t b) {
     return x == y;
 }
 
-/* Does the argument share memory with another one (an output that took over its input's)? Then neither may be
+/* True if the argument shares memory with another one (an output that took over its input's). Then neither may be
    __restrict__. */
 static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     for (uint32_t i = 0; i < w->kernel->num_args; i++)
@@ -2809,8 +2809,7 @@ static bool cg__shares_memory(const ind__writer *w, uint32_t arg) {
     return false;
 }
 
-/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: it is not one, which is a bug in the
-   schedule. */
+/* Returns the position of a buffer among the kernel's arguments. UINT32_MAX: not an argument, a bug in the schedule. */
 static uint32_t cg__arg_of(const ind_kernel *k, uint32_t buffer) {
     for (uint32_t i = 0; i < k->num_args; i++)
         if (k->arg[i] == buffer) return i;
@@ -4269,7 +4268,7 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-#define IND__CG_SLACK (1 << 20) /* the distance that a thread's index may lie beyond the domain */
+#define IND__CG_SLACK (1 << 20) /* the largest distance of a thread's index beyond the domain */
 
 static ind_expr cg__p_numel(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
@@ -4307,7 +4306,7 @@ static const char *cg__divisor(ind__writer *w, ind_expr size) {
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
-/* Are positions below this many points, plus IND__CG_SLACK, below 2^31? */
+/* True if positions below this many points, plus IND__CG_SLACK, are below 2^31. */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
     return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
@@ -4379,7 +4378,7 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 
 /* ---- digits of a linear position */
 
-/* Does some index use the variable, or the linear position symbol? */
+/* True if an index uses the variable, or the linear position symbol. */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
         if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
@@ -4416,7 +4415,7 @@ static void cg__use_positions(ind__writer *w) {
     }
 }
 
-/* Does some index use the position in the variables from .. v? */
+/* True if an index uses the position in the variables from .. v. */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
         if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
@@ -5082,7 +5081,7 @@ static void cg__end_tile(ind__writer *w) {
     cg__end(w);
 }
 
-/* Is load i a vector at an index read from memory? Those are two dependent accesses. */
+/* True if load i is a vector at an index read from memory: two dependent accesses. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
@@ -5125,7 +5124,7 @@ static void cg__emit_pointwise_steps(ind__writer *w) {
     cg__end_tile(w);
 }
 
-/* Returns the mask of all stores, if it is the same one and holds for whole vectors. 0: there is none, or some index is
+/* Returns the mask of all stores, if they share one that holds for whole vectors. 0: they do not, or an index is
    checked where it is used. */
 static uint32_t cg__only_mask(const ind__writer *w, int last) {
     uint32_t mask = 0;
@@ -5245,7 +5244,7 @@ static ind_expr cg__masked_rows(const ind__writer *w) {
     return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
-/* Writes "const int piece = .., first = ..": the warp's segment of its rows, and the first of its rows. */
+/* Writes "const int piece = .., first = ..": the warp's segment of a row, and its first row. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_segments(w);
     const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
@@ -5352,15 +5351,15 @@ static void cg__choose_masked(cg__decider *d) {
 /* ======================================================================================== src/cuda/emit/transpose.c */
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
-/* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
+/* True if LOAD i is read through the tile: contiguous along y, neither contiguous nor constant along x. */
 static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: there is
-   none, or it is too short for tiles. */
+/* Returns the variable along which loads are contiguous although they are strided along the innermost one. -1: none, or
+   it is too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
     int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
@@ -5414,14 +5413,14 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
               cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
-/* How a load gets its element, in ind__writer.kept. */
+/* Source of a load's element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
 #define IND__CG_MAX_TILE_BYTES 49152 /* shared memory available without opt-in (CUDA C Programming Guide) */
 
-#define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads are direct */
+#define IND__CG_MAX_TILES 4 /* of at most 8.5 KB; further loads are direct */
 
-/* Rows of a tile are padded so that its columns lie in different banks. */
+/* Declares the tiles. Their rows are padded so that the elements of a column are in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->of.tile.m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -5469,8 +5468,8 @@ static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
     return IND_OK;
 }
 
-/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. In shared
-   memory a tile has the layout in which it is read, x by x. A unit holds `group` neighbours in y that fill 4 bytes (one
+/* ---- tiles moved by vectors. Memory is read in vectors of n along y and written in vectors of n along x. A tile in
+   shared memory has the layout in which it is read, x by x. A unit has `group` neighbours in y that fill 4 bytes (one
    element, if it is that wide). One unit of padding follows each x. A thread writes one vector for each y of a group:
    it reads n units, each from another x, and takes one element of each per y. Lanes of a warp have no bank conflicts. A
    warp stores 8 vectors of 4 units for 4 neighbours in x (x * (odd) + 4 * vector). It reads 32 / n vectors of n
@@ -5528,7 +5527,7 @@ static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     }
 }
 
-/* Declares the thread's positions in the tile: of the vectors that it reads, and of those that it writes. */
+/* Declares the thread's positions in the tile, for the vectors that it reads and for those that it writes. */
 static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
     const int vectors = t->size / t->n / 8, across = 32 / t->n, warps_x = t->size / 32;
     const char *at[3];
@@ -5763,7 +5762,8 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-/* Is the load the same in every row of a run? It is repeated, from a cache, as the columns need the registers. */
+/* True if the load is the same in every row of a run. It is then repeated, from a cache, as the columns need the
+   registers. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
     return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
@@ -5872,7 +5872,7 @@ static const struct {
     [IND_REDUCE_DOT] = {IND__CG_SUM, "ind_sum", {"s%u.value", NULL}},
 };
 
-/* Returns the reduction that pass s really computes for REDUCE i, and the letter of its state's name. */
+/* Returns the reduction that pass s computes for REDUCE i, and the letter of its state's name. */
 static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep *s, char *letter) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     *letter = s->second ? 'd' : 's';
@@ -5882,7 +5882,7 @@ static ind_reduction cg__step(const ind__writer *w, uint32_t i, const cg__sweep 
     return r;
 }
 
-/* Do integers wrap around in this reduction? They are then unsigned, whose overflow is defined in C++. */
+/* True if integers wrap around in this reduction. They are then unsigned, whose overflow is defined in C++. */
 static bool cg__wraps(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     bool grows = r == IND_REDUCE_SUM || r == IND_REDUCE_PROD || r == IND_REDUCE_DOT;
@@ -5943,7 +5943,7 @@ static int cg__state_bytes_of(const ind__writer *w, uint32_t i) {
                                             : bytes;
 }
 
-/* Do the blocks of a cluster share a row? */
+/* True if the blocks of a cluster share a row. */
 static bool cg__has_cluster(const ind__writer *w) {
     return cg__row(w)->cluster > 1;
 }
@@ -5955,19 +5955,19 @@ static int cg__row_threads(const ind__writer *w) {
     return several ? v->threads * (ind__row_of(v)->batch ? ind__row_of(v)->batch : 1) / v->rows : v->threads;
 }
 
-/* True for persistent blocks: the states of even and odd rows have separate memory. Blocks then synchronise once per
-   combination, not again before the next one. */
+/* True for ROW_STAGED: the states of even and odd rows have separate memory. Persistent blocks then synchronise once
+   per combine step, not again before the next one. */
 static bool cg__is_parted(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED;
 }
 
-#define IND__CG_WARP_STATES 128 /* per row: four for each lane of a warp */
+#define IND__CG_WARP_STATES 128 /* per row: four per lane of a warp */
 
-/* Does each warp of a cluster send its states to all blocks, and combine those of all warps itself? That is one wait.
-   Otherwise there is a block barrier, a combination of the block's warps, and a wait for other blocks. With only one
-   combination, as in rms_norm, this gives 81 to 87 % of a copy with 4 or 8 blocks (131072 f32). With two blocks the
-   wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %. Blocks that
-   loop over a row synchronise only once per pass. */
+/* True if each warp of a cluster sends its states to all blocks, and combines those of all warps itself. That is one
+   wait. Otherwise there is a block barrier, a combine step of the block's warps, and a wait for other blocks. With only
+   one combine step, as in rms_norm, this gives 81 to 87 % of copy bandwidth with 4 or 8 blocks (131072 f32). With two
+   blocks the wait is short. More than four states per lane cost more than the barrier. Both of these lost 2 to 10 %.
+   Blocks that loop over a row synchronise only once per pass. */
 static bool cg__warps_meet(const ind__writer *w) {
     return cg__is_parted(w) && cg__row(w)->cluster > 2 && cg__row_threads(w) / 32 <= IND__CG_WARP_STATES;
 }
@@ -5984,14 +5984,14 @@ static int cg__meeting_states(const ind__writer *w) {
     return (cg__row_threads(w) / 32 + lanes - 1) / lanes * lanes;
 }
 
-/* Do warps exchange a mean and its squared deviations in one state? Each warp has its own mean, and deviations from it
-   (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 % of a
-   copy, of 200003 f16 77 and 80; others vary by 1 %). */
+/* True if warps exchange a mean and its squared deviations in one state. Each warp has its own mean, and deviations
+   from it (Chan et al. 1979), so that warps wait for each other once (layer_norm of 98317 bf16 on an H200: 83 and 86 %
+   of copy bandwidth, of 200003 f16 77 and 80; others vary by 1 %). */
 static bool cg__meets_once(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->reduction == IND_REDUCE_WELFORD && cg__warps_meet(w);
 }
 
-/* Do warps exchange a state of REDUCE i after this pass? */
+/* True if warps exchange a state of REDUCE i after this pass. */
 static bool cg__exchanges(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__reduces_in(w, i, s) && (!cg__meets_once(w, i) || s->second);
 }
@@ -6022,8 +6022,8 @@ static bool cg__takes_chunks(const ind__writer *w, uint32_t i, const cg__sweep *
     return !cg__in_registers(w) && cg__reduces_in(w, i, s) && cg__two_step(cg__inst(w, i));
 }
 
-/* Are its states in an array with one state per neighbour? This is so for columns. For sums and products of a row,
-   chains of additions are shorter and more accurate that way. */
+/* True if its states are in an array with one state per neighbour. This is so for columns. For sums and products of a
+   row, chains of additions are shorter and more accurate that way. */
 static bool cg__has_lanes(const ind__writer *w, uint32_t i) {
     ind_reduction r = (ind_reduction)cg__inst(w, i)->reduction;
     return w->split.lanes > 1 &&
@@ -6071,14 +6071,14 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 }
 
 /* ========================================================================= src/cuda/emit/reduction/combine_states.c */
-/* ---- from the states of the threads to that of the row */
+/* ---- combining the states of threads into the row's state */
 
-/* Has a block as many threads as the row of the launch needs? */
+/* True if the launch fits the threads of a block to its row length. */
 static bool cg__is_fitted(const ind__writer *w) {
     return ind__ok(cg__row(w)->fitted);
 }
 
-/* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
+/* Vectors per segment of a row; 0: the row has one segment, or the length of segments is unknown. */
 static int64_t cg__segment_vectors(const ind__writer *w) {
     int64_t length;
     if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
@@ -6086,13 +6086,13 @@ static int64_t cg__segment_vectors(const ind__writer *w) {
     return length % w->variant->vector ? 0 : length / w->variant->vector;
 }
 
-/* Lanes of a row that take a vector of it in each round. */
+/* Lanes of a row that take a vector in each iteration. */
 static int cg__round_lanes(const ind__writer *w) {
     const int pieces = cg__row(w)->segments;
     return pieces ? pieces * (int)cg__segment_vectors(w) : cg__row_threads(w);
 }
 
-/* Do the lanes of a piece begin where a sector of memory does, not where the piece does? */
+/* True if the lanes of a segment begin at a sector boundary instead of at the start of the segment. */
 static bool cg__begins_at_sector(const ind__writer *w) {
     return cg__row(w)->segments && cg__row(w)->segment_lanes > cg__segment_vectors(w);
 }
@@ -6129,7 +6129,7 @@ static void cg__emit_shared_states(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Calls f for every state of the sweep. */
+/* Calls f for every state of the pass. */
 static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -6139,7 +6139,7 @@ static void cg__each_state(ind__writer *w, const cg__sweep *s, void (*f)(ind__wr
     }
 }
 
-/* The same for those that go from warp to warp. */
+/* Calls f for every state that warps exchange. */
 static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind__writer *w, uint32_t i, char letter)) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         char letter;
@@ -6164,9 +6164,9 @@ static void cg__column_to_shared_line(ind__writer *w, uint32_t i, char letter) {
     ind__textf(&w->code, "shared_%c%u[y][x] = %c%u;\n", letter, i, letter, i);
 }
 
-/* Do lanes join the states of warps, a tree, rather than each thread all of them, a chain? A join of softmaxes or of
-   means takes ten times the instructions of one of sums: for 16 warps, a tenth of what NVRTC has to do for
-   cross entropy of 128256. */
+/* True if lanes combine the states of warps as a tree, instead of each thread all of them as a chain. Combining
+   softmaxes or means takes ten times the instructions of sums: for 16 warps, a tenth of NVRTC's work for cross entropy
+   of 128256. */
 static bool cg__lanes_join_warps(const ind__writer *w, uint32_t i) {
     const int warps = w->variant->threads / 32;
     if (w->variant->strategy == IND_STRATEGY_COLUMN || warps < 4 || warps > 32 || warps & (warps - 1)) return false;
@@ -6216,8 +6216,9 @@ static void cg__emit_cluster_wait(ind__writer *w) {
                cg__is_parted(w) ? "turn >> 1 & 1" : "0");
 }
 
-/* The barriers of a join are, in blocks that stay, those of even and of odd rows; the phase of each changes every other
-   row. No block can be two rows ahead of another, whose states it needs in each. */
+/* Combines the states of a cluster's blocks. Persistent blocks have separate barriers for even and odd rows, whose
+   phase changes every other row. No block can be two rows ahead of another, as it needs that block's states for each
+   row. */
 static void cg__emit_cluster_join(ind__writer *w, const cg__sweep *s) {
     const int cluster = cg__row(w)->cluster;
     const char *part = cg__part_of(w);
@@ -6239,7 +6240,7 @@ static void cg__warp_to_cluster_line(ind__writer *w, uint32_t i, char letter) {
                letter, i, part, w->join, part, letter, i);
 }
 
-/* Each lane joins every 32nd state, then lanes join theirs: all of them the same way, in all blocks. */
+/* Each lane combines every 32nd state, then lanes combine theirs, in the same order in all blocks. */
 static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     const int lanes = cg__meeting_lanes(w), each = cg__meeting_states(w) / lanes;
     if (letter == 'w') {
@@ -6255,7 +6256,7 @@ static void cg__from_warps_line(ind__writer *w, uint32_t i, char letter) {
     cg__use(w, IND__CG_JOIN_SHARED);
 }
 
-/* Of a warp that meets others once: how many values it has, their mean, and the squares of deviations from it. */
+/* Writes a warp's moments, if warps synchronise once: count, mean, and squared deviations from this mean. */
 static void cg__warp_moments_line(ind__writer *w, uint32_t i, char letter) {
     const char *type = cg__state_type(w, i);
     if (!cg__meets_once(w, i)) return;
@@ -6274,7 +6275,8 @@ static bool cg__exchanges_any(const ind__writer *w, const cg__sweep *s) {
     return false;
 }
 
-/* The same from warp to warp: none can be two rows ahead of another, whose states it needs in each. */
+/* Combines the states of a cluster's warps. No warp can be two rows ahead of another, as it needs that warp's states
+   for each row. */
 static void cg__emit_warps_join(ind__writer *w, const cg__sweep *s) {
     const char *part = cg__part_of(w);
     cg__use(w, IND__CG_CLUSTER);
@@ -6315,7 +6317,7 @@ static void cg__set_parts(ind__writer *w, uint32_t reduce, const char *first, co
             w->value[i] = cg__inst(w, i)->imm.i ? second : first;
 }
 
-/* The results of the sweep get their spelling. */
+/* Sets the names of the pass's results. */
 static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -6346,18 +6348,17 @@ static void cg__emit_results(ind__writer *w, const cg__sweep *s) {
 }
 
 /* =================================================================================== src/cuda/emit/reduction/pass.c */
-/* ---- one sweep */
+/* ---- one pass */
 
-/* Does a loop along the row join a chunk before the next one? */
+/* True if a loop along the row combines each chunk before the next one. */
 static bool cg__joins_chunks(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_REDUCE && cg__two_step(cg__inst(w, i))) return true;
     return false;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has about 32 bytes of loads under way; where a
-   chunk is joined before the next one, as that takes a while, 64 (cross entropy of 65536 bf16: 79 and 87 % of a copy).
- */
+/* Unrolled steps of a loop along the row, for about 32 bytes per thread in flight, or 64 if each chunk is combined
+   before the next one, which takes time (cross entropy of 65536 bf16: 79 and 87 % of copy bandwidth). */
 static int cg__unroll_steps(const ind__writer *w) {
     int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6370,8 +6371,8 @@ static int cg__unroll_steps(const ind__writer *w) {
     return steps;
 }
 
-/* ---- rounds of whole pieces: a lane has the same place in a piece in each of them, so that what it reads is equally
-   far apart, which takes no registers for where that is. */
+/* ---- iterations of whole segments: a lane has the same offset in a segment in each of them, so its loads have a
+   constant stride, and their offsets take no registers. */
 
 static void cg__emit_piece(ind__writer *w) {
     const int n = w->variant->vector, lanes = cg__row(w)->segment_lanes;
@@ -6382,14 +6383,14 @@ static void cg__emit_piece(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The store whose boundaries of sectors the lanes begin at. */
+/* The store to whose sector boundaries the lanes are aligned. */
 static uint32_t cg__piece_store(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_STORE && cg__walks_row(w, i)) return i;
     return 0;
 }
 
-/* Where piece `piece` of the row lies, of access i. */
+/* The index of access i at the start of segment `piece` of the row. */
 static ind_expr cg__segment_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
     return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
@@ -6399,7 +6400,7 @@ static int cg__sector_elements(const ind__writer *w, uint32_t i) {
     return IND__CG_SECTOR_BYTES / ind_dtype_bytes(cg__memory_dtype(w, i));
 }
 
-/* "within" of lanes that begin at a sector, once the row is known. */
+/* Writes "within" for lanes aligned to sectors, once the row is known. */
 static void cg__emit_within(ind__writer *w) {
     if (!cg__begins_at_sector(w)) return;
     const uint32_t i = cg__piece_store(w);
@@ -6407,7 +6408,7 @@ static void cg__emit_within(ind__writer *w) {
                cg__expr_string(w, cg__segment_start(w, i, 0)), cg__sector_elements(w, i) - 1);
 }
 
-/* The condition under which a lane has a vector of a piece, of the round at hand; "" if all have. */
+/* The condition that a lane has a vector of a segment in the current iteration; "" if all have. */
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
     const int lanes = cg__row(w)->segments * cg__row(w)->segment_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
@@ -6424,7 +6425,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
     return cg__string(w, "%s%s%s", live, inside, last);
 }
 
-/* Opens the loop over the rounds; returns how many scopes that are. */
+/* Opens the loop over the iterations; returns the number of scopes. */
 static int cg__begin_segments(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
@@ -6439,13 +6440,14 @@ static int cg__begin_segments(ind__writer *w) {
     return 2;
 }
 
-/* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
-   where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
+/* True in the second part of a FINISH, which loops over the results of the first. All lanes have the same number of
+   iterations and reconverge in each. If they reconverged only after the loop, the shuffles after it took a slow path
+   for diverged lanes, 0.5 us. */
 static bool cg__takes_rows(const ind__writer *w) {
     return w->plan->handover && w->plan->handover->takes;
 }
 
-/* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
+/* Opens the loop over the rows that a thread polls together; returns the number of scopes. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
     const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
@@ -6455,7 +6457,7 @@ static int cg__begin_looks(ind__writer *w) {
     return 2;
 }
 
-/* The variables of the row, of the place that a loop over it is at. */
+/* Names the row's variables at the current position of the loop. */
 static void cg__name_place(ind__writer *w) {
     if (w->plan->domain.rrank == 1)
         w->var[w->plan->domain.rank] = "r0";
@@ -6463,13 +6465,13 @@ static void cg__name_place(ind__writer *w) {
         cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
 }
 
-/* Is it what others leave, or read beside that, without an index from memory? */
+/* True for a handed-over element, or a load beside it, whose index is not from memory. */
 static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
            w->plan->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Each trip to the L2 begins before any is waited for. */
+/* Starts all loads from the L2 before it waits for any. */
 static void cg__emit_looks(ind__writer *w) {
     const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -6491,7 +6493,7 @@ static void cg__emit_looks(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Opens the loops over the row; returns how many scopes that are. */
+/* Opens the loops over the row; returns the number of scopes. */
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
@@ -6537,17 +6539,17 @@ static int cg__emit_sweep_loops(ind__writer *w) {
     return scopes;
 }
 
-/* Is what all rows use put together from two vectors as rarely as rows start at another place between boundaries? */
+/* True if operands that all rows share are combined from two vectors only when the misalignment of rows changes. */
 static bool cg__holds_across(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && cg__row(w)->stage.once;
 }
 
-/* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
+/* True if the load is the same for all neighbours in a vector, as the weight of a channel for its elements. */
 static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
     return w->plan->domain.rrank > 1 && !(w->plan->varies[i] >> (cg__num_vars(w) - 1) & 1);
 }
 
-/* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
+/* True for an unmasked load along the row of full vector width, whose index depends on no element of the row. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
     if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] ||
@@ -6561,7 +6563,7 @@ static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     return w->plan->vector[i] == w->variant->vector;
 }
 
-/* A load of the row that is copied into shared memory while the block works on the row before. */
+/* True for a load of the row that is copied to shared memory while the block computes the previous row. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->plan->across[i]) return false;
     if (!(w->plan->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
@@ -6569,8 +6571,8 @@ static bool cg__is_staged(const ind__writer *w, uint32_t i) {
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
-/* All that a thread loads of the row is started together, ahead of the sweep, and stays in registers as it lies in
-   memory; but for what there are no registers for. */
+/* True if the load starts before the pass, with the row's other loads, and stays in registers in its memory format;
+   false if the registers do not suffice. */
 static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     if (!cg__is_row_load(w, i)) return false;
@@ -6580,25 +6582,25 @@ static bool cg__loads_ahead(const ind__writer *w, uint32_t i) {
     return ind__row_of(v)->stage.held > cg__is_staged(w, i) && !full;
 }
 
-/* Is this sweep the first to need the load? */
+/* True if this pass is the first to need the load. */
 static bool cg__starts_here(const ind__writer *w, uint32_t i) {
     return w->needed[i] && !w->value[i] && !w->memory[i] && cg__loads_ahead(w, i);
 }
 
-/* A load of the row that is the same for all rows. */
+/* True for a load of the row that is the same for all rows. */
 static bool cg__is_common(const ind__writer *w, uint32_t i) {
     return cg__is_row_load(w, i) && !cg__is_staged(w, i);
 }
 
-/* Rounds in which the lanes of a row take all of its edges, 0: it has none. */
+/* Iterations in which the lanes of a row take all of its edges; 0: no edges. */
 static int cg__edge_rounds(const ind__writer *w) {
     if (!w->variant->misaligned) return 0;
     const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
-/* Opens the scopes of the lanes that have an edge, and returns how many these are. Spells it as element 0 of one vector
-   more than the row has, or of several. */
+/* Opens the scopes of the lanes that have an edge; returns the number of scopes. An edge is element 0 of a vector after
+   those of the row. */
 static int cg__begin_edge(ind__writer *w) {
     const ind__variant *v = w->variant;
     const int rounds = cg__edge_rounds(w);
@@ -6625,7 +6627,7 @@ static void cg__emit_edge_loads(ind__writer *w, bool (*chosen)(const ind__writer
     while (scopes--) cg__end(w);
 }
 
-/* Declares what the loads which are chosen go to; returns how many they are. */
+/* Declares the variables of the chosen loads; returns their number. */
 static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     int n = w->variant->vector, vectors = w->variant->per_thread / n, loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6640,7 +6642,7 @@ static int cg__declare_loads(ind__writer *w, bool (*chosen)(const ind__writer *w
     return loads;
 }
 
-/* The loop that starts the loads which are chosen. */
+/* Writes the loop that starts the chosen loads. */
 static void cg__start_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, uint32_t i)) {
     const int n = w->variant->vector;
     if (w->variant->misaligned) cg__emit_edge_loads(w, chosen);
@@ -6662,8 +6664,8 @@ static void cg__emit_loads(ind__writer *w, bool (*chosen)(const ind__writer *w, 
 /* ===================================================================================== src/cuda/emit/reduction/l2.c */
 /* ---- L2 eviction priority */
 
-/* Is the kernel's part of a buffer larger than the L2, and is each element used once? Only the computation decides
-   this, as a kernel with equal computations on other buffers has the same text. */
+/* True if the kernel's part of a buffer is larger than the L2, and each element is used once. Only the computation
+   decides this, as a kernel with equal computations on other buffers has the same text. */
 static bool cg__streams(const ind__writer *w, uint32_t arg) {
     bool streams = false;
     if (w->args.arg[arg].kind != IND__ARG_BUFFER || cg__shares_memory(w, arg)) return false;
@@ -6680,13 +6682,13 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
     return streams;
 }
 
-/* Does the kernel read with L2 evict_last? Rows and tiles are read, waited for, and written, so the L2 fills with lines
-   already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so only the
-   eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of a copy, H200:
-   rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add and layer_norm of
-   4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four tensors in turn gain
-   as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same time (eight copies of
-   16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
+/* True if the kernel loads with L2 evict_last. Rows and tiles are read, waited for, and written, so the L2 fills with
+   lines already read and lines waiting to be written. A buffer larger than the L2 and used once is not hit again, so
+   only the eviction order matters. If read lines are evicted last, written lines go to memory sooner (% of copy
+   bandwidth, H200: rms_norm of 4096 f32 96.4 and 100.2, bf16 96.7 and 100.6; softmax of 2048 f32 97.0 and 100.6; add
+   and layer_norm of 4096 bf16 96.4 and 100.3; cumsum of 16384 f32 96.7 and 99.7; a transpose 100.8 and 101.8). Four
+   tensors in turn gain as much as one, so cache hits are not the cause. A later kernel that uses the L2 takes the same
+   time (eight copies of 16 MB: 60.1 us and 60.7). No gain: pointwise kernels, and kernels that write little. */
 static bool cg__evicts_last(const ind__writer *w) {
     if (!cg__has(w, IND__HAS_EVICT_LAST)) return false;
     for (uint32_t i = w->kernel->num_reads; i < w->args.num; i++)
@@ -7233,7 +7235,8 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
 
 /* ========================================================================== src/cuda/emit/reduction/vector_shared.c */
 /* ---- operands shared by all elements of a vector, as a channel's weight. They are loaded before the states of a row
-   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of a copy). */
+   are combined: after that, no other work hides their latency (group_norm of 262144 bf16: 79 to 83 % of copy
+   bandwidth). */
 
 static int cg__spare_registers(const ind__writer *w);
 
@@ -7243,7 +7246,7 @@ static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
-/* Is there a register for each of them in every iteration? */
+/* True if there is a register for each of them in every iteration. */
 static bool cg__shared_come_ahead(const ind__writer *w) {
     int num = 0;
     if (w->variant->strategy != IND_STRATEGY_ROW_STAGED) return false;
@@ -7266,8 +7269,8 @@ static void cg__emit_shared_loads(ind__writer *w) {
     while (scopes--) cg__end(w);
 }
 
-/* Are operands shared by all rows read at their use, while the row is in shared memory? ptxas would start all these
-   loads at once, in registers that it does not have. It moves few loads before a possible barrier. (layer_norm of 24576
+/* True if operands shared by all rows are loaded at their use, while the row is in shared memory. ptxas would start all
+   these loads at once, and lacks the registers. It moves few loads before a possible barrier. (layer_norm of 24576
    bf16, three blocks of 256 threads: 80 registers and a spill, and 64 and none.) */
 static bool cg__reads_apart(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_ROW_STAGED && !cg__row(w)->stage.persistent && !cg__row(w)->stage.once;
@@ -7285,7 +7288,7 @@ static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
 
 /* Marks the values that are computed once for a row before its pass. A block that loops over the row once starts the
    load of an index but does not wait for it. The elements at that index are read together with the results (cross
-   entropy of 160001 f32: 84 and 98 % of a copy, H200). Exception: values that the pass itself uses. */
+   entropy of 160001 f32: 84 and 98 % of copy bandwidth, H200). Exception: values that the pass itself uses. */
 static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
@@ -7339,7 +7342,7 @@ static void cg__emit_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the instruction store to memory that the kernel also reads? */
+/* True if the instruction stores to memory that the kernel also reads. */
 static bool cg__stores_over(const ind__writer *w, uint32_t i) {
     for (uint32_t a = w->kernel->num_reads; a < w->kernel->num_args; a++)
         if (w->kernel->arg[a] == cg__inst(w, i)->source) return cg__shares_memory(w, a);
@@ -7551,15 +7554,15 @@ static void cg__emit_row_position(ind__writer *w) {
 }
 
 /* ================================================================================== src/cuda/emit/reduction/split.c */
-/* ---- rows, or columns, that several blocks share. Each block reduces its part and leaves the states in memory. The
-   last block (to finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So it
-   is one launch, with equal results in every run. */
+/* ---- several blocks share rows or columns. Each block reduces its part and stores its states. The last block (to
+   finish for columns, to begin for a row) combines these in a fixed order and does the rest alone. So one launch
+   suffices, and results are equal in every run. */
 
 static bool cg__splits_rows(const ind__writer *w) {
     return cg__has(w, IND__HAS_SPLIT);
 }
 
-/* Can a row have several blocks? If not, a launch formula chose this variant for the whole row. */
+/* True if a row may have several blocks. If not, a launch formula chose this variant for the whole row. */
 static bool cg__shares_results(const ind__writer *w) {
     return cg__upper_bound(w->variant->of.split.num) > 1;
 }
@@ -7568,7 +7571,7 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
     return cg__inst(w, i)->op == IND_LOOP_REDUCE;
 }
 
-/* Returns the bytes that are read for each element of a row. */
+/* Returns the bytes loaded per element of a row. */
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7579,8 +7582,8 @@ static int cg__element_bytes(const ind__writer *w) {
 
 /* Returns the unrolled steps of the loop over the row. A thread then has split_flight bytes (ind_thresholds) in flight,
    at most as many in chunks, and at most 40 registers for loads in flight and the states of lanes. Of 128 registers,
-   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
-   i64). */
+   the rest is for addresses and for 64-bit values that are being added to the states (u8 values that are added and
+   multiplied as i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -7627,8 +7630,8 @@ static void cg__emit_round_adds(ind__writer *w, const cg__sweep *s) {
     }
 }
 
-/* Writes the loop over a row from `first` on, `step` at a time. As many steps are unrolled as a thread has loads in
-   flight. The remainder is unrolled too, as short rows consist of nothing else. */
+/* Writes a loop over a row from `first` on, `step` at a time. It is unrolled by the loads that a thread has in flight.
+   The remainder is unrolled too, as short rows consist of nothing else. */
 static void cg__emit_split_loop(ind__writer *w, const cg__sweep *s, const char *first, const char *step,
                                 const char *extent, void (*chunk)(ind__writer *, const cg__sweep *)) {
     const char *type = cg__int(w);
@@ -7667,7 +7670,7 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
-/* Returns the bytes of the states that all blocks leave for one reduction, with `own` results each. */
+/* Returns the bytes of the states that all blocks store for one reduction, with `own` results each. */
 static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
     return (w->variant->of.split.max_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
 }
@@ -7688,8 +7691,9 @@ static void cg__leave_partials(ind__writer *w, int own, const char *mine, const 
                cg__expr_string(w, w->variant->of.split.num));
 }
 
-/* Combines the states of all blocks. The threads of a group take turns. They have 4 loads in flight if they take at
-   least 4 turns. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum of 4096 columns). */
+/* Combines the states of all blocks, which the threads of a group divide among themselves. A thread has 4 loads in
+   flight if it takes at least 4 states. With fewer, unrolling would only cost NVRTC time (a seventh of it for the sum
+   of 4096 columns). */
 static void cg__take_partials(ind__writer *w, const char *group, int groups, const char *at) {
     const bool several = ind_hint(w->variant->of.split.num) >= 4 * groups;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7723,8 +7727,8 @@ static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
     cg__end(w);
 }
 
-/* Do the blocks of a row exchange states through words in memory (a mailbox)? The last block has at least one thread
-   per block. */
+/* True if the blocks of a row exchange states through words in memory (a mailbox). The last block then has at least one
+   thread per block. */
 static bool cg__meets_in_words(const ind__writer *w) {
     return cg__shares_results(w) && w->variant->of.split.max_blocks <= w->variant->threads;
 }
@@ -7744,8 +7748,8 @@ static int cg__split_words(const ind__writer *w) {
 
 /* Writes the exchange through words. The block that began last combines the states of all others, one per thread, with
    its own in the form that lane 0 would send. (Lanes that combine means or softmaxes differ in the last bits, and any
-   block may be the last.) A word is ready once its upper half is not 0, as in FINISH. So no counter is needed at the
-   end of a block, which would take a fence and two more trips to the L2. */
+   block may be the last.) A word is valid if its upper half is not 0, as in FINISH. So no counter is needed at the end
+   of a block, which would take a fence and two more trips to the L2. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->of.split.num);
     const int64_t blocks = w->variant->of.split.max_blocks;
@@ -8062,7 +8066,7 @@ static ind_status cg__emit_reduction(ind__writer *w) {
 /* ======================================================================================== src/cuda/emit/scan/scan.c */
 /* --------------------------------------------------------------------------------------------------- >>scan */
 
-/* State of each kind of scan: prelude piece, template, what changes nothing. */
+/* State of each kind of scan: prelude function, template, neutral element. */
 static const struct {
     int piece;
     const char *state, *none;
@@ -8091,12 +8095,12 @@ static bool cg__adds_exp(const ind__writer *w, uint32_t scan) {
     return cg__scan_kind(w, scan) == IND_SCAN_LOGADDEXP;
 }
 
-/* The PAIR after p, of all the first: the scan's values in order. 0: there is none. */
+/* The PAIR after p; after 0 the first. They are the scan's values in order. 0: none. */
 static uint32_t cg__next_pair(const ind__writer *w, uint32_t p) {
     return p ? cg__inst(w, p)->arg[2] : cg__inst(w, ind__body_scan(w->body))->arg[0];
 }
 
-/* Type that a value of a state is kept in: no shuffle takes less than an int. */
+/* Type of a value in a state: int for narrower integers, as shuffles take no less. */
 static const char *cg__member_type(ind_dtype t) {
     return !ind_dtype_is_float(t) && ind_dtype_bytes(t) < 4 ? "int" : cg__types[t].value;
 }
@@ -8113,14 +8117,15 @@ static int cg__combine_words(const ind__writer *w) {
     return words + words % wide;
 }
 
-/* Value k of a state, as a value of the body. */
+/* Value k of a state, converted to a value of the body. */
 static const char *cg__member(ind__writer *w, ind_dtype t, const char *state, int k) {
     if (t == IND_BOOL) return cg__string(w, "(%sx%d != 0)", state, k);
     bool same = ind_dtype_is_float(t) || ind_dtype_bytes(t) >= 4;
     return same ? cg__string(w, "%sx%d", state, k) : cg__string(w, "((%s)%sx%d)", cg__types[t].value, state, k);
 }
 
-/* Type that a scan is computed in: integers wrap around in sums and products; what no shuffle takes is an int. */
+/* Type in which a scan is computed: integers wrap around in sums and products; types too narrow for shuffles are
+   int. */
 static const char *cg__scan_type(const ind__writer *w, uint32_t scan) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     bool extreme = cg__scan_kind(w, scan) == IND_SCAN_MAX || cg__scan_kind(w, scan) == IND_SCAN_MIN;
@@ -8140,14 +8145,14 @@ static const char *cg__scan_state(ind__writer *w, uint32_t scan) {
                       kind == IND_SCAN_COMBINE ? "ind_state" : cg__scan_type(w, scan));
 }
 
-/* A name of the scan: of one alone as it stands, of several with its number. */
+/* A name of the scan; with its number if there are several scans. */
 static const char *cg__of_scan(ind__writer *w, const char *name, uint32_t scan) {
     uint32_t scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
     return scans > 1 ? cg__string(w, "%s%u", name, scan) : name;
 }
 
-/* Marks what an element of the scan is computed from. */
+/* Marks the operands of an element of the scan. */
 static void cg__need_element(ind__writer *w, uint32_t scan) {
     if (cg__scan_kind(w, scan) != IND_SCAN_COMBINE) {
         cg__need(w, cg__inst(w, scan)->arg[0]);
@@ -8156,7 +8161,7 @@ static void cg__need_element(ind__writer *w, uint32_t scan) {
     for (uint32_t p = cg__next_pair(w, 0); p; p = cg__next_pair(w, p)) cg__need(w, cg__inst(w, p)->arg[0]);
 }
 
-/* "{ind_state{v1, v2}, 1};" */
+/* Writes "{ind_state{v1, v2}, 1};". */
 static void cg__combine_element(ind__writer *w, const char *into) {
     ind__textf(&w->code, "%s{ind_state{", into);
     for (uint32_t p = cg__next_pair(w, 0), first = p; p; p = cg__next_pair(w, p)) {
@@ -8166,7 +8171,7 @@ static void cg__combine_element(ind__writer *w, const char *into) {
     ind__textf(&w->code, "}, 1};\n");
 }
 
-/* The state with one element in it: "{v7}" or "{v7, r}". */
+/* Writes the state of one element: "{v7}" or "{v7, r}". */
 static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
         cg__combine_element(w, into);
@@ -8177,7 +8182,7 @@ static void cg__scan_element(ind__writer *w, uint32_t scan, const char *into) {
     ind__textf(&w->code, cg__finds_positions(w, scan) ? ", r};\n" : cg__adds_exp(w, scan) ? ", 1};\n" : "};\n");
 }
 
-/* Spells the results of the scan, element and position (NULL: it has none), as values of the body. */
+/* Names the results of the scan, element and position (NULL: none), as values of the body. */
 static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element, const char *position) {
     ind_dtype t = (ind_dtype)cg__inst(w, scan)->dtype;
     const char *value = t == IND_BOOL           ? cg__string(w, "(%s != 0)", element)
@@ -8191,7 +8196,7 @@ static void cg__scan_results(ind__writer *w, uint32_t scan, const char *element,
     }
 }
 
-/* The results are what the state called `name` holds. */
+/* Names the results as members of the state called `name`. */
 static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name) {
     if (cg__scan_kind(w, scan) == IND_SCAN_COMBINE) {
         w->value[scan] = "";
@@ -8206,7 +8211,7 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
                      cg__finds_positions(w, scan) ? cg__string(w, "%s.at", name) : NULL);
 }
 
-/* Is anything stored or reduced per row? */
+/* True if a value per row is stored or reduced. */
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
@@ -8215,17 +8220,17 @@ static bool cg__has_row_values(const ind__writer *w) {
     return false;
 }
 
-/* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
+/* True if there is one pass over the rows, and no value per row. */
 static bool cg__scans_only(const ind__writer *w) {
     return w->plan->scan_stage == 0 && !cg__has_row_values(w);
 }
 
-/* SCAN_COLUMN: do threads share rows? */
+/* SCAN_COLUMN: true if threads share rows. */
 static bool cg__scans_team(const ind__writer *w) {
     return w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && cg__scans_only(w);
 }
 
-/* The member function that puts o behind the state. */
+/* Writes the member function that combines the state with the following state o. */
 static void cg__emit_combine_join(ind__writer *w) {
     int n = 0, k = 0;
     cg__need_none(w);
@@ -8256,7 +8261,7 @@ static void cg__emit_shuffle(ind__writer *w, const char *head, const char *shuff
     ind__textf(&w->code, "}; }\n");
 }
 
-/* The state of the scan as a type of the kernel. */
+/* Writes the scan's state as a type of the kernel. */
 static void cg__emit_combine_state(ind__writer *w) {
     int k = 0;
     cg__begin(w, "struct ind_state");
@@ -8269,7 +8274,7 @@ static void cg__emit_combine_state(ind__writer *w) {
     ind__textf(&w->code, ";\n");
 }
 
-/* The row that the thread works on: one per block, warp or thread. */
+/* Declares the row that the thread computes: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
     bool one = w->plan->domain.rank == 1;
@@ -8298,14 +8303,15 @@ static void cg__emit_scan_position(ind__writer *w) {
 }
 
 /* =============================================================================== src/cuda/emit/scan/shared_kernel.c */
-/* ---- what shares the kernel: reductions of the same rows, and what they and the scans are then used for */
+/* ---- other work of a kernel with scans: reductions of the same rows, and uses of their results and the scans' */
 
-/* The last sweep over the row, in which elements are stored. */
+/* The last pass over the row, which stores elements. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
     return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
 }
 
-/* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
+/* Declares what passes with scans and sorts share: memory for the states of reductions, and the thread's lane in the
+   row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
     for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
@@ -8317,7 +8323,7 @@ static void cg__emit_row_values(ind__writer *w) {
                    w->variant->threads / w->variant->rows);
 }
 
-/* What is the same all along the row, and the states of the reductions of this sweep. */
+/* Writes the values that are the same for the whole row, and declares the states of this pass's reductions. */
 static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
     w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
@@ -8331,12 +8337,12 @@ static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
     cg__emit_results(w, s);
 }
 
-/* Does the sweep compute what the sort at i begins with? */
+/* True if the pass computes the operand of the sort at i. */
 static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
-/* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
+/* Marks the values that the pass computes per element: stored, checked, reduced or sorted ones. */
 static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8348,7 +8354,7 @@ static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_sort_element(ind__writer *w);
 
-/* Writes that of one element, once the results of the scans have their spelling. */
+/* Writes these values of one element, once the scans' results have names. */
 static void cg__emit_scanned_element(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stores ? IND__CG_ALL_STAGES : s->stage);
@@ -8362,16 +8368,16 @@ static void cg__emit_scanned(ind__writer *w, const cg__sweep *s) {
     if (ind__body_sort(w->body) && cg__sorts_in(w, ind__body_sort(w->body), s)) cg__emit_sort_element(w);
 }
 
-/* What is known of the row behind its last element. */
+/* Writes the values that are known after the row's last element. */
 static void cg__emit_scan_end(ind__writer *w) {
     cg__sweep last = cg__scan_sweep(w);
     cg__end_scan_sweep(w, &last);
     cg__emit_row_stores(w);
 }
 
-/* ---- sweeps with scans: those of a level need only those of lower ones */
+/* ---- passes with scans: a level needs only scans of lower levels */
 
-/* Which scans the sweep needs; returns how many levels they have. */
+/* Finds the scans that the pass needs; returns the number of their levels. */
 static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
     int levels = 0;
     cg__need_scanned(w, s);
@@ -8394,7 +8400,7 @@ static void cg__need_elements_at(ind__writer *w, int level) {
     cg__close_needed(w);
 }
 
-/* Writes what of all scans' elements, and of what is made of their results, is the same all along the row. */
+/* Writes the operands of the scans' elements and of the uses of their results that are the same for the whole row. */
 static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->runs[i]) cg__scan_results_of(w, i, cg__of_scan(w, "t", i));
@@ -8406,7 +8412,7 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
     cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->plan->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
-/* The next pass has to scan again. */
+/* Forgets the scans' results, as the next pass scans again. */
 static void cg__forget_scans(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
@@ -8425,33 +8431,33 @@ static bool cg__has_scans(const ind__writer *w) {
     return false;
 }
 
-/* How a pass goes along the row: in chunks, each a part for every warp, each part made of lines, one behind the other,
-   and a line of a run of neighbours for every lane. */
+/* How a pass iterates along the row: in chunks. A chunk has a part for each warp, one after another. A part consists of
+   lines, one after another. A line has a vector of `run` neighbours for each lane. */
 typedef struct cg__scan_pass {
     const cg__sweep *sweep;
     const char *size;         /* elements of the row that the thread works on */
     const char *size_value;   /* the same in the type of indices */
-    int levels;               /* of scans that need one another */
+    int levels;               /* of scans that depend on one another */
     int run, lines, lanes;    /* neighbours of a thread in a line, lines in a warp's part, lanes in a line */
-    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` rows beside one another */
-    bool single, exact, turn; /* one chunk holds every row; it is full; shared memory is used in turns */
-    bool pads;                /* what lies beside the row is worked on, too, and left out as a whole: see cg__pads */
+    int team;                 /* SCAN_COLUMN: threads, each with `lines` of the row; `run` adjacent rows */
+    bool single, exact, turn; /* one chunk covers every row; it is full; shared memory alternates */
+    bool pads;                /* elements outside the row are computed too, then excluded: see cg__pads */
     uint8_t *ahead;           /* per LOAD: IND__CG_LOADED_* */
-    const char *base;         /* SCAN_COLUMN: spelling of the variable along which the rows lie beside one another */
+    const char *base;         /* SCAN_COLUMN: name of the variable along which rows are adjacent */
 } cg__scan_pass;
 
-/* Loads of a whole chunk are started together: ahead of the chunk, or, where its results need them too, when it begins.
- */
+/* All loads of a chunk start together: during the previous chunk, or, if they are also needed for its results, at its
+   beginning. */
 enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
-/* Places before a row that its first vector may begin at. */
+/* The most elements before a row at which its first vector may start. */
 static int cg__most_shift(const ind__writer *w) {
     return w->plan->shift ? w->variant->vector - 1 : 0;
 }
 
-/* Rows that begin anywhere have vectors that lie beside them in part. To ask of each element whether it is in the row
-   costs as much as to scan it, where elements are narrow. If nothing but such vectors is read and stored, elements
-   beside the row can be worked on like others: they are read as 0, lose their states, and are not stored. */
+/* True if elements outside the row are computed like others. Vectors of misaligned rows are partly outside the row. For
+   narrow elements a test of each element costs as much as the scan. If all loads and stores are such vectors, elements
+   outside are loaded as 0, their states are reset, and they are not stored. */
 static bool cg__pads(const ind__writer *w) {
     const int n = w->variant->vector;
     if (!w->plan->shift) return false;
@@ -8497,7 +8503,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     return p;
 }
 
-/* What the warps of a block exchange: the states of their parts. */
+/* Declares the shared memory through which the warps of a block exchange the states of their parts. */
 static void cg__emit_scan_shared(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     int states = p.team > 1 ? w->variant->threads * p.run : cg__scan_warps(w) + cg__looks_back(w);
@@ -8508,7 +8514,7 @@ static void cg__emit_scan_shared(ind__writer *w, const char *size) {
                        cg__scan_state(w, i), cg__of_scan(w, "shared", i), states);
 }
 
-/* Where in a chunk the thread's first run begins. */
+/* Declares the position of the thread's first vector in a chunk. */
 static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
@@ -8532,7 +8538,7 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
-/* Opens the loop over the lines: at r0 a thread's run begins. */
+/* Opens the loop over the lines; r0 is the start of a thread's vector. */
 static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *begin) {
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", p->lines);
@@ -8544,7 +8550,7 @@ static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *
     w->var[w->plan->domain.rank] = "r0";
 }
 
-/* What is found at base + j, where the rows beside one another are a vector. */
+/* Moves the row variable to base + j, if adjacent rows form a vector. */
 static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
     int v = w->plan->domain.rank - 1;
     if (p->run == 1) return;
@@ -8556,7 +8562,7 @@ static void cg__move_back(ind__writer *w, const cg__scan_pass *p) {
     if (p->team) cg__move_row(w, p, true);
 }
 
-/* Opens the loop over a run, or over the rows beside one another. */
+/* Opens the loop over a vector's elements, or over adjacent rows. */
 static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
     cg__unroll(w);
     cg__begin(w, "for (int j = 0; j < %d; j++)", p->run);
@@ -8583,8 +8589,7 @@ static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t
         if (w->needed[i] && cg__loads_chunk(w, i)) p->ahead[i] = mark;
 }
 
-/* Which loads are started together, once the scans' results have a spelling; sorted rows are read from shared memory.
- */
+/* Finds the loads that start together, once the scans' results have names. Sorted rows are read from shared memory. */
 static void cg__find_chunk_loads(ind__writer *w, const cg__scan_pass *p) {
     memset(p->ahead, 0, w->body->num_inst);
     if (cg__sorts_rows(w)) return;
@@ -8608,8 +8613,8 @@ static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint
     }
 }
 
-/* "x1[k] = ind_load<8>(&in0[4096*i0 + r0]);" Of rows that begin anywhere only what lies in the row, and then either
-   whole vectors or parts. */
+/* Writes "x1[k] = ind_load<8>(&in0[4096*i0 + r0]);". Misaligned rows load only elements inside the row: whole vectors,
+   or with `parts` partial ones. */
 static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_t i, bool parts) {
     w->memory[i] = NULL;
     const char *element = cg__element(w, i);
@@ -8625,7 +8630,8 @@ static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_
     if (p->run > 1) cg__use(w, w->plan->shift ? IND__CG_VEC_PART : IND__CG_VEC);
 }
 
-/* Parts of vectors are put together of elements, for which a warp waits: that comes last. */
+/* Starts the loads of a chunk. Partial vectors come last: they are assembled from scalar loads, for which the warp
+   waits. */
 static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
@@ -8648,7 +8654,7 @@ static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
     return cg__inst(w, scan)->flags & IND__INST_EXCLUSIVE;
 }
 
-/* The results of the scans up to a level, at element j of the thread's run in line k. */
+/* Writes the results of the scans up to a level, at element j of vector k of the thread. */
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8664,7 +8670,7 @@ static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int lev
     }
 }
 
-/* The states s[] of element j of the thread's run in line k. */
+/* Writes the states s[] of element j of vector k of the thread. */
 static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int level) {
     const bool guarded = !p->exact && !p->pads;
     uint32_t num = w->body->num_inst;
@@ -8682,7 +8688,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     if (guarded) cg__end(w);
 }
 
-/* What was found beside the row is nothing. */
+/* Resets the states of elements outside the row. */
 static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
     cg__begin(w, "if (r0 < 0 || r0 > %s - %d)", p->size_value, p->run);
     cg__unroll(w);
@@ -8695,7 +8701,7 @@ static void cg__leave_out(ind__writer *w, const cg__scan_pass *p, int level) {
     cg__end(w);
 }
 
-/* .. with those of the run before it. */
+/* Combines each state with the previous element's. */
 static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *at = cg__string(w, "k * %d + j", p->run);
@@ -8714,19 +8720,19 @@ static void cg__emit_run_joins(ind__writer *w, const cg__scan_pass *p, int level
 /* ==================================================================================== src/cuda/emit/scan/lookback.c */
 /* ---- blocks that share rows
 
-   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016) in an
-   order that does not depend on time. A block takes a ticket, so that those before its own have begun, and finish
-   without it: then it may wait for them. It scans that tile of its row and publishes the total; what comes before the
-   tile is what comes before its group of 32 tiles, which the last tile of the group before has published, and the
-   totals of the tiles of the group before it, one for each lane of a warp. (Groups of 64 and 128 were slower on an
-   H200: a tile then waits for more of those that began when it did.)
+   Decoupled look-back (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016), combined
+   in an order that does not depend on timing. A block takes a ticket. Blocks with earlier tickets have begun and do not
+   wait for it, so it may wait for them. It scans the tile of its ticket and publishes the total. The prefix of a tile
+   has two parts: the prefix of its group of 32 tiles, which the last tile of the previous group has published, and the
+   totals of the group's earlier tiles, one per lane of a warp. (Groups of 64 and 128 were slower on an H200: a tile
+   then waits for more of the tiles that began at the same time.)
 
-   Words: the ticket, blocks that will look no more, then for each scan and row totals of tiles and of groups. The last
-   block that looks clears them, so that each launch finds zeros. */
+   Words: the ticket, the number of blocks that are done, then for each scan and row the totals of tiles and of groups.
+   The last block clears them, so that each launch finds zeros. */
 
 #define IND__CG_SCAN_GROUP 32
 
-/* The row and the tile of the block, and where its row's words are. */
+/* Declares the block's row and tile, and pointers to the row's words. */
 static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     int chunk = cg__scan_chunk(w, &p);
@@ -8750,7 +8756,7 @@ static void cg__emit_lookback_position(ind__writer *w, const char *size) {
     }
 }
 
-/* The block looks no more. The counter's answer is not waited for before the results are stored. */
+/* Counts the block as done. The result of the atomic is not waited for before the results are stored. */
 static void cg__emit_tile_done(ind__writer *w) {
     ind__textf(&w->code,
                "unsigned done = 0;\nif (threadIdx.x == 0) done = atomicAdd((unsigned *)(lookback + 1), 1u);\n");
@@ -8762,7 +8768,7 @@ static void cg__emit_tiles_done(ind__writer *w) {
     cg__end(w);
 }
 
-/* What comes before each of the thread's runs. */
+/* Computes the prefix of each of the thread's vectors. */
 static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level) {
     int warps = cg__scan_warps(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -8789,7 +8795,7 @@ static void cg__emit_scan_join(ind__writer *w, const cg__scan_pass *p, int level
     }
 }
 
-/* The scans of one level in one chunk of the row: each thread joins its runs, then what comes before them. */
+/* Writes the scans of one level in one chunk of the row: each thread combines its elements, then their prefix. */
 static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int level) {
     uint32_t num = w->body->num_inst;
     const char *begin = p->single ? "" : "begin + ";
@@ -8818,12 +8824,13 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
             ind__textf(&w->code, "#pragma unroll\nfor (int j = 0; j < %d; j++) %s[j] = %s[%d + j];\n", p->run,
                        cg__of_scan(w, "before", i), cg__of_scan(w, "s", i), (p->lines - 1) * p->run);
     if (level == 1 && !p->single && !cg__looks_back(w))
-        cg__start_chunk_loads(w, p, IND__CG_LOADED_AHEAD,
-                              cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* while this one is joined */
+        cg__start_chunk_loads(
+            w, p, IND__CG_LOADED_AHEAD,
+            cg__string(w, "begin + %d + ", cg__scan_chunk(w, p))); /* in flight while this chunk is combined */
     cg__emit_scan_join(w, p, level);
 }
 
-/* As cg__vector_stores, of what lies in the row. */
+/* Like cg__vector_stores, for the elements inside the row. */
 static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
@@ -8833,7 +8840,7 @@ static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     }
 }
 
-/* What is made of the scans' results in one chunk. */
+/* Writes the values computed from the scans' results in one chunk. */
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
@@ -8875,7 +8882,8 @@ static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
     if (cg__looks_back(w)) cg__emit_tiles_done(w);
 }
 
-/* A pass over the row, chunk after chunk. While one is joined and stored, the next is on its way from memory. */
+/* Writes a pass over the row, chunk by chunk. While a chunk is combined and stored, the loads of the next are in
+   flight. */
 static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, s, levels, size);
     if (w->failed) return;
@@ -8909,7 +8917,7 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         if (p.ahead[i]) w->memory[i] = NULL;
 }
 
-/* A pass in which each thread walks along its row. */
+/* Writes a pass in which each thread loops over its row. */
 static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     cg__emit_scanned_rows(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -8936,7 +8944,7 @@ static void cg__emit_scan_walk(ind__writer *w, const cg__sweep *s, int levels, c
     cg__end(w);
 }
 
-/* A sweep that has scans. In C, it is a scope of its own unless it is the last: the next one scans again. */
+/* Writes a pass with scans. In C it is a scope, except for the last pass, as the next pass scans again. */
 static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, const char *size) {
     if (!s->stores) {
         ind__textf(&w->code, "{\n");
@@ -8980,7 +8988,7 @@ static ind_status cg__emit_scan_kernel(ind__writer *w) {
 /* ======================================================================================== src/cuda/emit/scan/sort.c */
 /* ---- sort */
 
-/* Number of the first STORE of a part of the sort; 0: it is not stored. */
+/* Number of the first STORE of a part of the sort; 0: not stored. */
 static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *value = cg__inst(w, cg__inst(w, i)->arg[0]);
@@ -8990,7 +8998,7 @@ static uint32_t cg__sorted_store(const ind__writer *w, int part) {
     return 0;
 }
 
-/* The type of the keys in memory, and how they are read: as they are stored, if they are. */
+/* The type of the keys in memory, which is the stored type if they are stored, and the function that reads them. */
 static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
     uint32_t store = cg__sorted_store(w, 0);
     ind_dtype t = store ? cg__memory_dtype(w, store) : (ind_dtype)cg__inst(w, ind__body_sort(w->body))->dtype;
@@ -9002,7 +9010,7 @@ static ind_dtype cg__sorted_dtype(ind__writer *w, const char **key) {
     return t;
 }
 
-/* The row in memory that result `part` of the sort is stored in: "out0 + base" and the step from element to element. */
+/* The row in memory in which result `part` of the sort is stored: "out0 + base" and the stride of its elements. */
 static void cg__sorted_row(ind__writer *w, int part, const char **begin, const char **step) {
     uint32_t store = cg__sorted_store(w, part);
     ind_expr stride, base;
@@ -9021,7 +9029,7 @@ static void cg__begin_row_loop(ind__writer *w, const char *size, int steps) {
     cg__begin(w, "for (%s r = threadIdx.x; r < %s; r += %d)", cg__int(w), size, w->variant->threads);
 }
 
-/* The sort's results are the elements of the row at this place in memory, and their positions. */
+/* Names the sort's results: the elements of the row in memory, and their positions. */
 static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, const char *position) {
     ind__text from = {.context = w->context, .mid_line = true}, keep = w->code;
     w->code = from;
@@ -9034,7 +9042,7 @@ static void cg__sorted_results(ind__writer *w, ind_dtype t, const char *key, con
     cg__scan_results(w, ind__body_sort(w->body), element ? element : "", position);
 }
 
-/* Puts the element at r where it will be sorted. */
+/* Writes the element at r to the memory in which it is sorted. */
 static void cg__emit_sort_element(ind__writer *w) {
     const char *key;
     uint32_t x = cg__inst(w, ind__body_sort(w->body))->arg[0];
@@ -9058,7 +9066,7 @@ static void cg__emit_sort_element(ind__writer *w) {
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
 }
 
-/* Sorts the row, all of whose elements are in their place. */
+/* Sorts the row, once all of its elements are in that memory. */
 static void cg__emit_sort_row(ind__writer *w, const char *size) {
     const char *key, *begin[2], *step[2];
     const char *down = cg__scan_kind(w, ind__body_sort(w->body)) == IND_SCAN_DESCENDING ? "true" : "false";
@@ -9078,7 +9086,7 @@ static void cg__emit_sort_row(ind__writer *w, const char *size) {
                        cg__string(w, "(%s)[(%s)r * %s]", begin[1], cg__unsigned(w), step[1]));
 }
 
-/* Is anything left to do with the sorted row in memory? */
+/* True if the pass uses the sorted row in memory. */
 static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
     bool any = false;
     cg__need_scanned(w, s);
@@ -9086,7 +9094,7 @@ static bool cg__uses_sorted(ind__writer *w, const cg__sweep *s) {
     return any;
 }
 
-/* One sweep of a kernel with a sort. */
+/* Writes one pass of a kernel with a sort. */
 static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *size) {
     uint32_t sort = ind__body_sort(w->body);
     bool fills = cg__sorts_in(w, sort, s), reduces = false;
@@ -10640,7 +10648,7 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-/* True if a store rounds to a 16-bit type. */
+/* True if a store rounds to a type of 8 or 16 bits. */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;

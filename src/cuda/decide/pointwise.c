@@ -119,7 +119,7 @@ static int cg__stored_var(const ind__writer *w, int other) {
     return -1;
 }
 
-/* True if a store rounds to a 16-bit type. */
+/* True if a store rounds to a type of 8 or 16 bits. */
 static bool cg__rounds(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__inst(w, i)->op != IND_LOOP_STORE || !cg__narrow_of(cg__memory_dtype(w, i))) continue;
