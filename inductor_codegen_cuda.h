@@ -6813,8 +6813,8 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* The next row becomes the current one. Operands that all rows share are loaded if this row's misalignment differs from
-   that of the row before. */
+/* Makes the next row the current one. Loads the operands that all rows share if this row's misalignment differs from
+   the previous row's. */
 static void cg__use_next_edges(ind__writer *w) {
     cg__emit_edges(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -11618,10 +11618,10 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
 }
 
 /* Rows with more than 16 elements per thread of 512 threads are staged in shared memory, beside those of other blocks,
-   instead of kept in registers. Shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth); with
-   longer ones registers allow few blocks. So are misaligned 16-bit rows with late operands and several combine steps,
-   above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that are
-   not staged come after those that differ in the values kept in registers. */
+   instead of kept in registers: shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth), and
+   with longer ones registers allow few blocks. Misaligned 16-bit rows with late operands and several combine steps are
+   staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
+   are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
@@ -12980,8 +12980,9 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     return status;
 }
 
-/* True if rows whose length only a launch knows are in registers or in shared memory when the length is bounded. With
-   fewer rows than SMs most of the time is not the work of a block, and ranges do not pay. */
+/* True if the kernel gets a variant per range of row lengths: the length is known only at launch, and the likely
+   variant keeps rows in registers or in shared memory. With fewer rows than SMs, most of the time is not a block's own
+   work. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
@@ -14118,7 +14119,8 @@ static ind_status cg__plan_all(ind_plan *p) {
 }
 
 /* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
-   few blocks. Also all remaining fallbacks, which a build without enough spills does not reach. */
+   few blocks. Then all remaining fallbacks, which a build without enough spills does not reach, and other numbers of
+   vectors or rows in flight. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
     const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);
@@ -14191,8 +14193,8 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 /* ==================================================================================== src/cuda/cost/architectures.c */
 /* ------------------------------------------------------------------------------------------- >>architectures */
 
-/* Limits per multiprocessor and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical
-   specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
+/* Limits per SM and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications).
+   Clusters of 16 blocks need the non-portable size, which launches request. */
 typedef struct cg__architecture {
     int sm;
     bool specific; /* has an "a" form with architecture-specific instructions */

@@ -23,7 +23,8 @@ static ind_status cg__plan_all(ind_plan *p) {
 }
 
 /* Candidates: half and twice as many threads, and once more; beyond these a block has too little to do, or an SM too
-   few blocks. Also all remaining fallbacks, which a build without enough spills does not reach. */
+   few blocks. Then all remaining fallbacks, which a build without enough spills does not reach, and other numbers of
+   vectors or rows in flight. */
 int ind__plan_candidates(const ind__variant *v, ind__tuning tuning[IND__MAX_TUNED]) {
     const bool warps = v->strategy == IND_STRATEGY_ROW_WARP, points = v->strategy == IND_STRATEGY_POINTWISE;
     const bool threads = !v->replaced.cluster && ind__strategy_has(v->strategy, IND__HAS_THREADS);

@@ -1,7 +1,7 @@
 /* ------------------------------------------------------------------------------------------- >>architectures */
 
-/* Limits per multiprocessor and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical
-   specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
+/* Limits per SM and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical specifications).
+   Clusters of 16 blocks need the non-portable size, which launches request. */
 typedef struct cg__architecture {
     int sm;
     bool specific; /* has an "a" form with architecture-specific instructions */

@@ -41,10 +41,10 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
 }
 
 /* Rows with more than 16 elements per thread of 512 threads are staged in shared memory, beside those of other blocks,
-   instead of kept in registers. Shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth); with
-   longer ones registers allow few blocks. So are misaligned 16-bit rows with late operands and several combine steps,
-   above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that are
-   not staged come after those that differ in the values kept in registers. */
+   instead of kept in registers: shorter rows are as fast in registers (of 8192, 99 to 100 % of copy bandwidth), and
+   with longer ones registers allow few blocks. Misaligned 16-bit rows with late operands and several combine steps are
+   staged above 32 elements per thread of 128 (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). Fallbacks that
+   are not staged come after those that differ in the values kept in registers. */
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);

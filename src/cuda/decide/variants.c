@@ -141,8 +141,9 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     return status;
 }
 
-/* True if rows whose length only a launch knows are in registers or in shared memory when the length is bounded. With
-   fewer rows than SMs most of the time is not the work of a block, and ranges do not pay. */
+/* True if the kernel gets a variant per range of row lengths: the length is known only at launch, and the likely
+   variant keeps rows in registers or in shared memory. With fewer rows than SMs, most of the time is not a block's own
+   work. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&

@@ -114,8 +114,8 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__end(w);
 }
 
-/* The next row becomes the current one. Operands that all rows share are loaded if this row's misalignment differs from
-   that of the row before. */
+/* Makes the next row the current one. Loads the operands that all rows share if this row's misalignment differs from
+   the previous row's. */
 static void cg__use_next_edges(ind__writer *w) {
     cg__emit_edges(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
