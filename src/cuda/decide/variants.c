@@ -1,6 +1,6 @@
 /* ---- the variants of a kernel */
 
-/* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
+/* True if the sizes passed as arguments fit the index type too; false: 64 bits must be used. */
 static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->args.num; i++)
@@ -10,9 +10,10 @@ static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
     return true;
 }
 
-#define IND__CG_ALONE 64 /* the ways from this on need no cluster: way 0 without one, and so on */
+#define IND__CG_ALONE                                                                                                  \
+    64 /* fallbacks from this number on have no cluster: 64 is the first variant without one, and so on */
 
-/* One way to make the variant; *more: there is another one. */
+/* Plans the variant or one of its fallbacks, by its position `way`; *more: there is another fallback. */
 static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int way, bool *more,
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
@@ -41,9 +42,9 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
 }
 
-/* *used: what its conditions come from, but for IND__ASSUME_ALIGNED. */
+/* Plans a variant and its fallbacks. *used: the assumptions that became guards, except IND__ASSUME_ALIGNED. */
 static ind_status cg__plan_variant(ind_plan *p, const ind_kernel *k, ind__variant *v, int assume, int *used) {
-    bool tried = false; /* to do without clusters */
+    bool tried = false; /* a fallback without clusters was planned */
     *used = 0;
     for (int way = p->tuning.way;; way++, v = v->fallback) {
         bool more = false;
@@ -63,7 +64,7 @@ static bool cg__has_guard(const ind__variant *v) {
     return ind__ok(v->guard) || v->guard_aligned;
 }
 
-/* Rows that are walked along do not need to be of a certain length. */
+/* True if rows of any length are looped over. */
 static bool cg__is_walked(const ind__variant *v) {
     if (v->strategy == IND_STRATEGY_SCAN_BLOCK) return v->range.to > (int64_t)v->threads * v->per_thread;
     return ind__strategy_has(v->strategy, IND__HAS_ANY_LENGTH);
@@ -71,16 +72,16 @@ static bool cg__is_walked(const ind__variant *v) {
 
 #define IND__CG_COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* The variants of a kernel while they are made. */
+/* The variants of a kernel while they are planned. */
 typedef struct cg__variants {
     ind_plan *plan;
     const ind_kernel *kernel;
     ind__variant variant[IND_MAX_VARIANTS];
     int num;
-    int used; /* by the one that was made last */
+    int used; /* assumptions of the variant planned last */
 } cg__variants;
 
-/* The next variant, of `num`, which whoever asks for it keeps by counting it. */
+/* Plans the next variant, variant[num]; the caller keeps it by incrementing num. */
 static ind_status cg__next_variant(cg__variants *x, int assume) {
     if (x->num >= IND_MAX_VARIANTS)
         return ind__fail(x->plan->context, IND_LIMIT, "kernel %s: it needs more than %d variants", x->kernel->name,
@@ -88,8 +89,8 @@ static ind_status cg__next_variant(cg__variants *x, int assume) {
     return cg__plan_variant(x->plan, x->kernel, &x->variant[x->num], assume, &x->used);
 }
 
-/* Behind a variant that vectors must divide the rows for, the one that knows no such condition, if it has vectors, too,
-   as between boundaries; of a range of lengths in any case, as then it has at least the right number of threads. */
+/* After a variant that requires rows to be multiples of the vector width, adds one without this guard, if it has
+   vectors too (misaligned rows). For a range of lengths always, as it then has at least the right number of threads. */
 static ind_status cg__plan_undivided(cg__variants *x, int assume) {
     const int used = x->used;
     if (!(used & IND__ASSUME_DIVISIBLE)) return IND_OK;
@@ -112,7 +113,7 @@ static const int64_t cg__undivided_ranges[] = {128, 1024, 4096, 8192, 16384, 327
 /* The same for unaligned pointers, which are rare. */
 static const int64_t cg__unaligned_ranges[] = {16384};
 
-/* The points of so many variables of a kernel. */
+/* The number of points of `num` variables of a kernel. */
 static ind_expr cg__points_of(const ind_kernel *k, int from, int num) {
     ind_expr extent[2 * IND_MAX_RANK];
     const ind_body *b = k->body;
@@ -148,8 +149,9 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     return status;
 }
 
-/* Do rows of a length that only a launch knows stay in registers or in shared memory, if that is known? Of fewer rows
-   than there are multiprocessors most of the time is not what a block takes for its own. */
+/* True if the kernel gets a variant per range of row lengths: the length is known only at launch, and the likely
+   variant keeps rows in registers or in shared memory. With fewer rows than SMs, most of the time is not a block's own
+   work. */
 static bool cg__has_ranges(const ind_plan *p, const ind_kernel *k, const ind__variant *likely) {
     if ((k->kind != IND_KERNEL_REDUCTION && k->kind != IND_KERNEL_SCAN) || k->run) return false;
     return ind__strategy_has(likely->strategy, IND__HAS_RANGES) && !ind_expr_is_int(cg__reduced_numel(k), NULL) &&
@@ -166,7 +168,10 @@ _Static_assert(IND__CG_COUNT(cg__wide_ranges) + IND__CG_COUNT(cg__undivided_rang
 /* Adds the variants for ranges of row lengths: first those with divided rows. */
 static ind_status cg__plan_all_ranges(cg__variants *x, int assume, bool *rest) {
     bool divisible = false, undivided_rest = false;
-    ind_status status = cg__plan_ranges(x, assume, cg__row_ranges, IND__CG_COUNT(cg__row_ranges), rest, &divisible);
+    const bool narrow = x->variant->vector > 4;
+    ind_status status =
+        narrow ? cg__plan_ranges(x, assume, cg__narrow_ranges, IND__CG_COUNT(cg__narrow_ranges), rest, &divisible)
+               : cg__plan_ranges(x, assume, cg__wide_ranges, IND__CG_COUNT(cg__wide_ranges), rest, &divisible);
     if (status || !divisible) return status;
     status = cg__plan_ranges(x, assume & ~IND__ASSUME_DIVISIBLE, cg__undivided_ranges,
                              IND__CG_COUNT(cg__undivided_ranges), &undivided_rest, &divisible);
@@ -206,7 +211,6 @@ static ind_status cg__plan_variants(cg__variants *x) {
     return status;
 }
 
-/* The variants that the plan keeps. */
 static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__variant *v, int num) {
     kp->variant = (ind__variant *)ind__arena_copy(&p->arena, v, (size_t)num * sizeof *v);
     kp->num_variants = kp->variant ? num : 0;
@@ -214,7 +218,7 @@ static bool cg__keep_variants(ind_plan *p, ind_kernel_plan *kp, const ind__varia
 }
 
 static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_plan *kp) {
-    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* there is nothing to write */
+    if (k->kind == IND_KERNEL_EXTERN) return IND_OK; /* nothing to write */
     cg__variants x = {.plan = p, .kernel = k};
     ind_status status = cg__plan_variants(&x);
     if (!status && !cg__keep_variants(p, kp, x.variant, x.num)) status = ind__failed(p->context);
