@@ -57,7 +57,7 @@
    conditions that are likely but not proven: sizes that are multiples of the vector width, aligned pointers,
    offsets that fit into 32 bits. Its rows have about the hinted length and are register-resident. In between there
    are variants with fewer guards: vectors for misaligned rows; rows in other ranges of lengths, each compiled as
-   if its length were known (cg__row_ranges), with as many warps per block as the row of the launch needs (fitted);
+   if its length were known (cg__narrow_ranges), with as many warps per block as the row of the launch needs (fitted);
    rows that are read again in each pass. A launch takes the first variant whose guards hold, and compiles it if no
    launch has before.
 
@@ -102,7 +102,6 @@ extern "C" {
       "rows")                                                                                                          \
     X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
       "half of all threads resident; sums, norms, softmax of short rows")                                              \
-    X(least_lanes, 8, "lanes per row of a launch, at least, if launches choose them", "norms and softmax of 128 and 256")  \
     X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
     X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
     X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
@@ -471,10 +470,9 @@ typedef struct ind__stage_plan {
 
 /* A reduction along rows: ROW_*. */
 typedef struct ind__row_plan {
-    /* Of a launch, from its row length; invalid: the same for all launches. */
-    ind_expr fitted; /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block, at most `threads` */
-    ind_expr lanes;  /* ROW_WARP: lanes per row, a power of two, at least `least_lanes`, at most threads / rows */
-    int least_lanes;
+    /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block of a launch, at most `threads`, from its
+       row length; invalid: all. */
+    ind_expr fitted;
     int batch;   /* ROW_WARP: rows per group of lanes whose loads are in flight together; 0: one */
     int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
     /* ROW_BLOCK, ROW_STAGED: for rows that consist of segments (inner dimensions): whole segments per iteration, and
@@ -1654,26 +1652,6 @@ static const char *const cg__prelude_JOIN_LANES[] = {
     "}\n",
     NULL,
 };
-static const char *const cg__prelude_FIT_LANES[] = {
-    "// Binary logarithm of the lanes of a row with n elements: at least LEAST, as few as hold EACH elements per lane.\n",
-    "template <int EACH, int LEAST, typename T> static IND_INLINE int ind_fit_lanes(T n) {\n",
-    "    int shift = 0;\n",
-    "    _Pragma(\"unroll\")\n",
-    "    for (int lanes = 1; lanes < 32; lanes *= 2)\n",
-    "        if (lanes < LEAST || n > lanes * EACH) shift++;\n",
-    "    return shift;\n",
-    "}\n",
-    NULL,
-};
-static const char *const cg__prelude_JOIN_FITTED[] = {
-    "// Combines the states of `lanes` adjacent lanes. Every lane gets the result.\n",
-    "template <class S> static IND_INLINE void ind_join_fitted(S &s, int lanes) {\n",
-    "    _Pragma(\"unroll\")\n",
-    "    for (int d = 16; d > 0; d /= 2)\n",
-    "        if (d < lanes) s.join(s.lane(d));\n",
-    "}\n",
-    NULL,
-};
 static const char *const cg__prelude_JOIN_MOMENTS[] = {
     "// Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.\n",
     "template <int N, int STEP, int LANES, typename T>\n",
@@ -2501,8 +2479,6 @@ static const char *const cg__prelude_SORT_LONG[] = {
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
     X(JOIN_LANES, 0)                                                                                   \
-    X(FIT_LANES, 0)                                                                                    \
-    X(JOIN_FITTED, 0)                                                                                  \
     X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES))                   \
     X(JOIN_SHARED, 0)                                                                                  \
     X(JOIN_WARPS, 0)                                                                                   \
@@ -4842,10 +4818,6 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
-    if (ind__ok(ind__row_of(v)->lanes) && least > 0) {
-        const int64_t half = v->per_thread / v->vector / 2, first = least / (ind__row_of(v)->least_lanes * v->vector);
-        return half < first ? half : first;
-    }
     if (ind__ok(ind__row_of(v)->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
     return least > 0 ? least / ((int64_t)cg__round_lanes(w) * v->vector) : 0;
@@ -6105,7 +6077,7 @@ static void cg__emit_second_term(ind__writer *w, uint32_t i) {
 /* True if the number of threads that share a row depends on the row length of the launch. The text names it `threads`.
  */
 static bool cg__is_fitted(const ind__writer *w) {
-    return ind__ok(cg__row(w)->fitted) || ind__ok(cg__row(w)->lanes);
+    return ind__ok(cg__row(w)->fitted);
 }
 
 /* Returns the number of threads that share a row, as a constant or as `threads`. */
@@ -6186,11 +6158,6 @@ static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind
 
 static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
-    if (ind__ok(cg__row(w)->lanes)) {
-        cg__use(w, IND__CG_JOIN_FITTED);
-        ind__textf(&w->code, "ind_join_fitted(%c%u, threads);\n", letter, i);
-        return;
-    }
     if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
     if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
 }
@@ -6635,8 +6602,7 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 /* Iterations in which the lanes of a row take all of its edges; 0: no edges. */
 static int cg__edge_rounds(const ind__writer *w) {
     if (!w->variant->misaligned) return 0;
-    const int lanes = ind__ok(cg__row(w)->lanes) ? cg__row(w)->least_lanes : cg__row_threads(w);
-    const int most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
@@ -6649,7 +6615,7 @@ static int cg__begin_edge(ind__writer *w) {
     if (rounds > 1) {
         cg__unroll(w);
         cg__begin(w, "for (int e = 0; e < %d; e++)", rounds);
-        ind__textf(&w->code, "const int edge = e * %s + lane;\n", cg__row_threads_text(w));
+        ind__textf(&w->code, "const int edge = e * %d + lane;\n", cg__row_threads(w));
     }
     cg__begin(w, "if (%s < edges)", at);
     if (cg__in_registers(w))
@@ -7579,14 +7545,6 @@ static void cg__emit_row_position(ind__writer *w) {
                    per_row < v->threads ? "const int lane = threadIdx.x %% %d;\n" : "const int lane = threadIdx.x;\n",
                    per_row);
         cg__begin_run(w);
-    } else if (ind__ok(cg__row(w)->lanes)) {
-        cg__use(w, IND__CG_FIT_LANES);
-        ind__textf(&w->code, "const int shift = ind_fit_lanes<%d, %d>(%s), threads = 1 << shift;\n", v->per_thread,
-                   cg__row(w)->least_lanes, cg__expr_string(w, cg__r_numel(w)));
-        ind__textf(&w->code, "const int lane = threadIdx.x & (threads - 1);\n");
-        ind__textf(&w->code, "const %s %s = %s * (%d >> shift) + (threadIdx.x >> shift);\n", type, name, block,
-                   v->threads);
-        ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
         ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type,
@@ -10923,24 +10881,6 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-/* Each launch has as few lanes per row as its row length needs, so that one variant is as fast for all lengths of its
-   range as if they were known. */
-static void cg__fit_lanes(cg__decider *d, int edges) {
-    ind__variant *v = d->variant;
-    ind_context *c = d->w.context;
-    int least = d->w.target->thresholds.least_lanes;
-    while (least * d->w.target->thresholds.edge_rounds < edges) least *= 2;
-    v->of.row.least_lanes = least;
-    v->of.row.lanes = ind_int(c, least);
-    for (int64_t lanes = least; lanes < 32; lanes *= 2) {
-        const ind_expr more = ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, lanes * v->per_thread + 1));
-        v->of.row.lanes =
-            ind_expr_add(v->of.row.lanes, ind_expr_mul(ind_int(c, lanes), ind_expr_min(more, ind_int(c, 1))));
-    }
-    if (!ind__ok(v->of.row.lanes)) cg__fail(&d->w);
-    cg__why(d, "%s; each launch has as few lanes per row as its row length needs", v->why);
-}
-
 /* Plans a row in the registers of up to 32 lanes, within the limit per lane. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
@@ -10954,8 +10894,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const bool meet = d->w.kernel->run ||
                       d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
-    const bool fitted = v->range.to && !meet && !d->plan->part;
-    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet && !fitted; lanes /= 2) {
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
@@ -10965,9 +10904,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (fitted) cg__fit_lanes(d, edges);
-    if (!v->misaligned && !meet && !fitted)
-        v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->of.row.batch) return;
     v->rows *= v->of.row.batch;
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);
@@ -12010,8 +11947,6 @@ static void cg__choose_row(cg__decider *d) {
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
         cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
-    if (v->strategy == IND_STRATEGY_ROW_WARP && ind__ok(v->of.row.lanes))
-        cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), v->of.row.lanes), v->threads);
     if (v->strategy == IND_STRATEGY_ROW_LOOPED && ind__row_of(v)->cluster > 1)
         v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }
@@ -12789,9 +12724,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
         return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
-    case IND_STRATEGY_ROW_WARP:
-        fits = threads >= lanes && ind__row_of(v)->batch < 2 && !ind__ok(ind__row_of(v)->lanes);
-        break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && ind__row_of(v)->batch < 2; break;
     case IND_STRATEGY_ROW_BLOCK:
         fits = threads >= 32 * d->w.target->thresholds.block_warps && !ind__ok(ind__row_of(v)->fitted) &&
                cg__retune_row_block(d, threads);
@@ -12817,7 +12750,7 @@ static bool cg__retune_together(cg__decider *d, int num) {
         v->per_thread = num * v->vector;
         return true;
     }
-    if (v->strategy != IND_STRATEGY_ROW_WARP || ind__ok(v->of.row.lanes)) return false;
+    if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
     v->rows = v->threads / cg__row_threads(&d->w) * num;
     v->of.row.batch = num > 1 ? num : 0;
     return true;
@@ -13042,14 +12975,16 @@ static ind_status cg__plan_undivided(cg__variants *x, int assume) {
 }
 
 /* The last row length of each range: 1024 in the lanes of a warp, 8192 in the registers of a block, 32768 in its shared
-   memory, more in that of a cluster. Each launch has as many lanes, threads or bytes of shared memory as its row length
-   needs. Fewer ranges are slower, in one layer_norm of any length on the H200: 1024 without 128 up to 2.0 times for
-   rows of 16 to 256, 16384 without 8192 1.3 for undivided rows of 5003, a cluster of 8 for rows of 131072 1.4. */
-static const int64_t cg__narrow_ranges[] = {128,   1024,   8192,  32768,
-                                            65536, 131072, 262144}; /* elements of 1 or 2 bytes */
-static const int64_t cg__wide_ranges[] = {128, 1024, 8192, 16384, 32768, 65536, 131072, 262144};
+   memory, more in that of a cluster. Each launch has as many threads and bytes of shared memory as its row length
+   needs. Fewer ranges are slower. Measured on the H200, layer_norm, softmax, rms_norm and cross entropy of any length:
+   without 128 and 512 up to 2.0 and 1.5 times; with as many lanes as the row of the launch needs instead of 512 and
+   1024, up to 1.3 times; undivided rows without 4096 and 8192 1.3 times; a cluster of 8 for rows of 131072 1.4 to 1.9
+   times. */
+static const int64_t cg__narrow_ranges[] = {128,   512,   1024,   8192, /* elements of 1 or 2 bytes */
+                                            32768, 65536, 131072, 262144};
+static const int64_t cg__wide_ranges[] = {128, 512, 1024, 8192, 16384, 32768, 65536, 131072, 262144};
 /* The same if vectors may not divide the rows. */
-static const int64_t cg__undivided_ranges[] = {128, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
+static const int64_t cg__undivided_ranges[] = {128, 512, 1024, 4096, 8192, 16384, 32768, 65536, 131072, 262144};
 /* The same for unaligned pointers, which are rare. */
 static const int64_t cg__unaligned_ranges[] = {16384};
 
@@ -14592,8 +14527,6 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
         return "a launch cannot set the active threads of this strategy";
     if (ind__ok(row->fitted) && !cg__is_declared(row->fitted))
         return "the active threads are not a formula of the sizes";
-    if (ind__ok(row->lanes) && (v->strategy != IND_STRATEGY_ROW_WARP || row->batch || !cg__is_declared(row->lanes)))
-        return "the lanes of a row are not a formula of the sizes";
     if (row->cluster && !ind__strategy_has(v->strategy, IND__HAS_CLUSTER)) return "the strategy has no clusters";
     if (row->cluster && (!cg__power_of_two(row->cluster) || row->cluster > p->target.max_cluster))
         return "the target has no clusters of this size";
@@ -14707,10 +14640,6 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
                    tile->warps_n, tile->stages);
     if (ind__ok(ind__row_of(v)->fitted)) {
         cg__print_expr_field(t, "active threads ", ind__row_of(v)->fitted);
-        ind__textf(t, "\n");
-    }
-    if (ind__ok(ind__row_of(v)->lanes)) {
-        cg__print_expr_field(t, "lanes per row ", ind__row_of(v)->lanes);
         ind__textf(t, "\n");
     }
     cg__print_expr_field(t, "grid ", v->grid[0]);
@@ -14846,11 +14775,6 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, ", \"fitted_threads\": ");
     if (ind__ok(ind__row_of(v)->fitted))
         cg__print_json_expr(t, ind__row_of(v)->fitted);
-    else
-        ind__textf(t, "null");
-    ind__textf(t, ", \"fitted_lanes\": ");
-    if (ind__ok(ind__row_of(v)->lanes))
-        cg__print_json_expr(t, ind__row_of(v)->lanes);
     else
         ind__textf(t, "null");
     ind__textf(t, ", \"guard\": ");

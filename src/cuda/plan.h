@@ -58,10 +58,9 @@ typedef struct ind__stage_plan {
 
 /* A reduction along rows: ROW_*. */
 typedef struct ind__row_plan {
-    /* Of a launch, from its row length; invalid: the same for all launches. */
-    ind_expr fitted; /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block, at most `threads` */
-    ind_expr lanes;  /* ROW_WARP: lanes per row, a power of two, at least `least_lanes`, at most threads / rows */
-    int least_lanes;
+    /* ROW_BLOCK, ROW_LOOPED, ROW_STAGED without clusters: threads per block of a launch, at most `threads`, from its
+       row length; invalid: all. */
+    ind_expr fitted;
     int batch;   /* ROW_WARP: rows per group of lanes whose loads are in flight together; 0: one */
     int cluster; /* ROW_STAGED, ROW_LOOPED: blocks that share a row; 0 and 1: one */
     /* ROW_BLOCK, ROW_STAGED: for rows that consist of segments (inner dimensions): whole segments per iteration, and

@@ -37,10 +37,6 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
         cg__print_expr_field(t, "active threads ", ind__row_of(v)->fitted);
         ind__textf(t, "\n");
     }
-    if (ind__ok(ind__row_of(v)->lanes)) {
-        cg__print_expr_field(t, "lanes per row ", ind__row_of(v)->lanes);
-        ind__textf(t, "\n");
-    }
     cg__print_expr_field(t, "grid ", v->grid[0]);
     cg__print_expr_field(t, " x ", v->grid[1]);
     cg__print_expr_field(t, " x ", v->grid[2]);
@@ -174,11 +170,6 @@ static void cg__print_json_variant(ind__text *t, const ind_plan *p, const ind__v
     ind__textf(t, ", \"fitted_threads\": ");
     if (ind__ok(ind__row_of(v)->fitted))
         cg__print_json_expr(t, ind__row_of(v)->fitted);
-    else
-        ind__textf(t, "null");
-    ind__textf(t, ", \"fitted_lanes\": ");
-    if (ind__ok(ind__row_of(v)->lanes))
-        cg__print_json_expr(t, ind__row_of(v)->lanes);
     else
         ind__textf(t, "null");
     ind__textf(t, ", \"guard\": ");

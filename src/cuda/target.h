@@ -8,7 +8,6 @@
       "rows")                                                                                                          \
     X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
       "half of all threads resident; sums, norms, softmax of short rows")                                              \
-    X(least_lanes, 8, "lanes per row of a launch, at least, if launches choose them", "norms and softmax of 128 and 256")  \
     X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
     X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
     X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \

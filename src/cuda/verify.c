@@ -82,8 +82,6 @@ static const char *cg__broken_row(const ind_plan *p, const ind__variant *v) {
         return "a launch cannot set the active threads of this strategy";
     if (ind__ok(row->fitted) && !cg__is_declared(row->fitted))
         return "the active threads are not a formula of the sizes";
-    if (ind__ok(row->lanes) && (v->strategy != IND_STRATEGY_ROW_WARP || row->batch || !cg__is_declared(row->lanes)))
-        return "the lanes of a row are not a formula of the sizes";
     if (row->cluster && !ind__strategy_has(v->strategy, IND__HAS_CLUSTER)) return "the strategy has no clusters";
     if (row->cluster && (!cg__power_of_two(row->cluster) || row->cluster > p->target.max_cluster))
         return "the target has no clusters of this size";

@@ -300,10 +300,6 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
-    if (ind__ok(ind__row_of(v)->lanes) && least > 0) {
-        const int64_t half = v->per_thread / v->vector / 2, first = least / (ind__row_of(v)->least_lanes * v->vector);
-        return half < first ? half : first;
-    }
     if (ind__ok(ind__row_of(v)->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
     return least > 0 ? least / ((int64_t)cg__round_lanes(w) * v->vector) : 0;

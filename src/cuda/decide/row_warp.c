@@ -80,24 +80,6 @@ static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-/* Each launch has as few lanes per row as its row length needs, so that one variant is as fast for all lengths of its
-   range as if they were known. */
-static void cg__fit_lanes(cg__decider *d, int edges) {
-    ind__variant *v = d->variant;
-    ind_context *c = d->w.context;
-    int least = d->w.target->thresholds.least_lanes;
-    while (least * d->w.target->thresholds.edge_rounds < edges) least *= 2;
-    v->of.row.least_lanes = least;
-    v->of.row.lanes = ind_int(c, least);
-    for (int64_t lanes = least; lanes < 32; lanes *= 2) {
-        const ind_expr more = ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, lanes * v->per_thread + 1));
-        v->of.row.lanes =
-            ind_expr_add(v->of.row.lanes, ind_expr_mul(ind_int(c, lanes), ind_expr_min(more, ind_int(c, 1))));
-    }
-    if (!ind__ok(v->of.row.lanes)) cg__fail(&d->w);
-    cg__why(d, "%s; each launch has as few lanes per row as its row length needs", v->why);
-}
-
 /* Plans a row in the registers of up to 32 lanes, within the limit per lane. */
 static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
@@ -111,8 +93,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const bool meet = d->w.kernel->run ||
                       d->plan->handover; /* warps synchronise at the end of a run, or of the first part of a launch */
     double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
-    const bool fitted = v->range.to && !meet && !d->plan->part;
-    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet && !fitted; lanes /= 2) {
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
         if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
@@ -122,9 +103,7 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
-    if (fitted) cg__fit_lanes(d, edges);
-    if (!v->misaligned && !meet && !fitted)
-        v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
+    if (!v->misaligned && !meet) v->of.row.batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->of.row.batch) return;
     v->rows *= v->of.row.batch;
     cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->of.row.batch);

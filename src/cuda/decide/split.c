@@ -156,8 +156,6 @@ static void cg__choose_row(cg__decider *d) {
         cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
     if (v->strategy != IND_STRATEGY_ROW_STAGED)
         cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
-    if (v->strategy == IND_STRATEGY_ROW_WARP && ind__ok(v->of.row.lanes))
-        cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), v->of.row.lanes), v->threads);
     if (v->strategy == IND_STRATEGY_ROW_LOOPED && ind__row_of(v)->cluster > 1)
         v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, ind__row_of(v)->cluster));
 }

@@ -32,9 +32,7 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
         return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
-    case IND_STRATEGY_ROW_WARP:
-        fits = threads >= lanes && ind__row_of(v)->batch < 2 && !ind__ok(ind__row_of(v)->lanes);
-        break;
+    case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && ind__row_of(v)->batch < 2; break;
     case IND_STRATEGY_ROW_BLOCK:
         fits = threads >= 32 * d->w.target->thresholds.block_warps && !ind__ok(ind__row_of(v)->fitted) &&
                cg__retune_row_block(d, threads);
@@ -60,7 +58,7 @@ static bool cg__retune_together(cg__decider *d, int num) {
         v->per_thread = num * v->vector;
         return true;
     }
-    if (v->strategy != IND_STRATEGY_ROW_WARP || ind__ok(v->of.row.lanes)) return false;
+    if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
     v->rows = v->threads / cg__row_threads(&d->w) * num;
     v->of.row.batch = num > 1 ? num : 0;
     return true;

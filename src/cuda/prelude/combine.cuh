@@ -12,22 +12,6 @@ template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {
     _Pragma("unroll")
     for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));
 }
-//@ FIT_LANES
-// Binary logarithm of the lanes of a row with n elements: at least LEAST, as few as hold EACH elements per lane.
-template <int EACH, int LEAST, typename T> static IND_INLINE int ind_fit_lanes(T n) {
-    int shift = 0;
-    _Pragma("unroll")
-    for (int lanes = 1; lanes < 32; lanes *= 2)
-        if (lanes < LEAST || n > lanes * EACH) shift++;
-    return shift;
-}
-//@ JOIN_FITTED
-// Combines the states of `lanes` adjacent lanes. Every lane gets the result.
-template <class S> static IND_INLINE void ind_join_fitted(S &s, int lanes) {
-    _Pragma("unroll")
-    for (int d = 16; d > 0; d /= 2)
-        if (d < lanes) s.join(s.lane(d));
-}
 //@ JOIN_MOMENTS
 // Combines N states, STEP apart, of each of LANES lanes. They are of `count` values in all: one division is enough.
 template <int N, int STEP, int LANES, typename T>

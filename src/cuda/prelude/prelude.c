@@ -53,8 +53,6 @@
     X(RECIPROCAL_OF_SUM, 0)                                                                            \
     X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
     X(JOIN_LANES, 0)                                                                                   \
-    X(FIT_LANES, 0)                                                                                    \
-    X(JOIN_FITTED, 0)                                                                                  \
     X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES))                   \
     X(JOIN_SHARED, 0)                                                                                  \
     X(JOIN_WARPS, 0)                                                                                   \

@@ -153,14 +153,6 @@ static void cg__emit_row_position(ind__writer *w) {
                    per_row < v->threads ? "const int lane = threadIdx.x %% %d;\n" : "const int lane = threadIdx.x;\n",
                    per_row);
         cg__begin_run(w);
-    } else if (ind__ok(cg__row(w)->lanes)) {
-        cg__use(w, IND__CG_FIT_LANES);
-        ind__textf(&w->code, "const int shift = ind_fit_lanes<%d, %d>(%s), threads = 1 << shift;\n", v->per_thread,
-                   cg__row(w)->least_lanes, cg__expr_string(w, cg__r_numel(w)));
-        ind__textf(&w->code, "const int lane = threadIdx.x & (threads - 1);\n");
-        ind__textf(&w->code, "const %s %s = %s * (%d >> shift) + (threadIdx.x >> shift);\n", type, name, block,
-                   v->threads);
-        ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
     } else if (v->strategy == IND_STRATEGY_ROW_WARP) {
         ind__textf(&w->code, "const int lane = threadIdx.x %% %d;\n", per_row);
         ind__textf(&w->code, "const %s %s = %s * %d + threadIdx.x / %d;\n", type,

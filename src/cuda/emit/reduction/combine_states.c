@@ -3,7 +3,7 @@
 /* True if the number of threads that share a row depends on the row length of the launch. The text names it `threads`.
  */
 static bool cg__is_fitted(const ind__writer *w) {
-    return ind__ok(cg__row(w)->fitted) || ind__ok(cg__row(w)->lanes);
+    return ind__ok(cg__row(w)->fitted);
 }
 
 /* Returns the number of threads that share a row, as a constant or as `threads`. */
@@ -84,11 +84,6 @@ static void cg__each_exchanged(ind__writer *w, const cg__sweep *s, void (*f)(ind
 
 static void cg__join_lanes_line(ind__writer *w, uint32_t i, char letter) {
     int lanes = cg__row_threads(w) < 32 ? cg__row_threads(w) : 32;
-    if (ind__ok(cg__row(w)->lanes)) {
-        cg__use(w, IND__CG_JOIN_FITTED);
-        ind__textf(&w->code, "ind_join_fitted(%c%u, threads);\n", letter, i);
-        return;
-    }
     if (lanes > 1) ind__textf(&w->code, "ind_join_lanes<%d>(%c%u);\n", lanes, letter, i);
     if (lanes > 1) cg__use(w, IND__CG_JOIN_LANES);
 }

@@ -244,8 +244,7 @@ static bool cg__is_common(const ind__writer *w, uint32_t i) {
 /* Iterations in which the lanes of a row take all of its edges; 0: no edges. */
 static int cg__edge_rounds(const ind__writer *w) {
     if (!w->variant->misaligned) return 0;
-    const int lanes = ind__ok(cg__row(w)->lanes) ? cg__row(w)->least_lanes : cg__row_threads(w);
-    const int most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
+    const int lanes = cg__row_threads(w), most = cg__boundary(w) + cg__misaligned_reach(w) - 2;
     return (most + lanes - 1) / lanes;
 }
 
@@ -258,7 +257,7 @@ static int cg__begin_edge(ind__writer *w) {
     if (rounds > 1) {
         cg__unroll(w);
         cg__begin(w, "for (int e = 0; e < %d; e++)", rounds);
-        ind__textf(&w->code, "const int edge = e * %s + lane;\n", cg__row_threads_text(w));
+        ind__textf(&w->code, "const int edge = e * %d + lane;\n", cg__row_threads(w));
     }
     cg__begin(w, "if (%s < edges)", at);
     if (cg__in_registers(w))
