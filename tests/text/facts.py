@@ -1,0 +1,318 @@
+"""Facts: what a case checks of a compiled graph without its whole text. One fact a line; CONTRIBUTING.md has an example.
+
+Facts are about decisions (the JSON of the plan and of the schedule) and about the written CUDA C. Names that the code
+generator gives to its functions stand here only, in TERMS: a rename changes one line here and no case.
+
+    kernels 2                               of the whole module: any key of the schedule's JSON, a count, or
+    plan arch sm_80                         a key of the plan's JSON
+    edge add -> layer_norm FUSED_VERTICAL   producer -> consumer, or `reader and reader`; then the bytes, if they matter
+    buffer buf6 storage buf5                a key of a buffer
+    kernel 0                                of a kernel, indented: a key of its JSON, `variants`
+      variants 2
+    kernel 0 variant 1                      of a variant, as they are counted in the text: from 1
+      strategy row per warp                 a key of its JSON; lists are joined by ' x ', null is none
+      accesses x 1                          places in the text where the kernel's argument for x is used
+      loops 0                               loops with a number of iterations that only a launch knows
+      count 3 vector load of 8              TERMS, or text in quotes
+    every variant                           of every variant of every kernel
+      not local memory                      `not` before any fact
+"""
+
+import functools
+import json
+import re
+import shlex
+
+TERMS = {
+    "vector load": r"\bind_load(?:_past|_once)?<N>\(",  # N: `of 8`, or any width
+    "load past the L1": r"\bind_load_past<N>\(",
+    "load once": r"\bind_load_once<N>\(",  # evict_first: the line is not read again
+    "vector store": r"\bind_store\(",
+    "combined load": r"\bind_load_across<N>\(",  # misaligned: from two aligned vectors
+    "combined store": r"\bind_store_across\(",
+    "misalignment": r"\bind_behind<N>\(",  # computed from a pointer, at run time
+    "asynchronous copy": r"\bind_cp_async16(?:_by)?\(",
+    "evict_last": r"\bind_evict_last(?:_policy)?\(",
+    "shuffle": r"\bind_join_lanes<N>\(",  # states of N lanes are combined
+    "combine in shared memory": r"\bind_join_shared<N, \d+>\(",
+    "cluster exchange": r"\bind_cluster_send\(",
+    "last block": r"\bind_last_block\(",
+    "partial result left": r"\bind_split_leave\(",  # by a block, for the last of those that share a row
+    "partial result taken": r"\bind_split_take\(",
+    "result left": r"\bind_leave<",  # FINISH: for the block that reduces the results
+    "result awaited": r"\bind_take<",
+    "wait at entry": r"\bind_dependency_wait\(",
+    "quotient": r"\bind_quotient\(",  # by a size, as a multiplication
+    "index check": r"\bind_index(?:_wrapped)?\(",
+    "vector atomic": r"\bind_add_(?:b?f16)\(",
+    "pairs of 16-bit elements": r"\bind_join_b?f16\(",
+    "fast exp2": r"\bind_exp2\(",
+    "reciprocal": r"\bind_reciprocal_of_sum\(",
+    "scan of threads": r"\bind_scan_threads<",
+    "sort": r"\bind_sort<",
+    "sort of any length": r"\bind_sort_long<",
+    "user function": r"\bind_user_\d+\((?!float|int|double|bool)",
+    "user function defined": r"^static IND_INLINE \w+ ind_user_\d+\([^;]*\{$",
+}
+
+# The plan's text says what a staged row leaves in registers; its JSON does not.
+HELD = {"nothing": "none", "the row": "row", "values computed from the row": "values", "operands that all rows share": "operands"}
+
+ENTRY = r'^extern "C" __global__ (?:__\w+\([^)]*\) |void )*\w+\((.*?)\) \{$'
+
+
+def sections(text):
+    """{name: text} of a case, in their order; the first one, without a name, has the title and the command."""
+    parts = re.split(r"^==== (.*)\n", text, flags=re.M)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def command_of(head):
+    return head.splitlines()[1].removeprefix("$ ")
+
+
+class Wrong(AssertionError):
+    """A fact that does not hold."""
+
+
+class Unknown(Exception):
+    """A line that is no fact, or is about what is not there."""
+
+
+class Compiled:
+    """A graph at every stage; `run` prints it by a command."""
+
+    def __init__(self, command, run):
+        self.words, self.run = shlex.split(re.sub(r" --stage \w+| --json", "", command)), run
+
+    def printed(self, *more):
+        return self.run(shlex.join([*self.words, "--stage", *more]))
+
+    @functools.cached_property
+    def plan(self):
+        return json.loads(self.printed("plan", "--json"))
+
+    @functools.cached_property
+    def schedule(self):
+        return json.loads(self.printed("schedule", "--json"))
+
+    @functools.cached_property
+    def plan_lines(self):
+        """Of each variant, in order, the lines of the plan's text."""
+        parts = re.split(r"^ {4}(?=\S)", self.printed("plan"), flags=re.M)[1:]
+        return [part.splitlines() for part in parts if re.match(r"[^:\n]+: .*\n {8}threads ", part)]
+
+    @functools.cached_property
+    def sources(self):
+        """(kernel, variant): source text."""
+        text = self.printed("cuda")
+        starts = [m.start() for m in re.finditer(r"^// kernel \d+(?: with \d+ more)?: ", text, re.M)]
+        texts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
+        assert len(texts) == len(self.places) and all(len(re.findall(ENTRY, t, re.M | re.S)) == 1 for t in texts)
+        return dict(zip(self.places, texts, strict=True))
+
+    @functools.cached_property
+    def places(self):
+        return [(k, v) for k, kernel in enumerate(self.plan["kernels"]) for v in range(1, 1 + len(kernel.get("variants", [])))]
+
+    def variant(self, at):
+        if at not in self.places:
+            raise Unknown(f"no kernel {at[0]} variant {at[1]}")
+        return self.plan["kernels"][at[0]]["variants"][at[1] - 1]
+
+    def code(self, at):
+        """The functions written for a variant: without the prelude, comments and empty lines."""
+        text = self.sources[at]
+        text = text[re.search(r'^(?:static __device__ void |extern "C" __global__ )', text, re.M).start() :]
+        text = re.sub(r"//.*|/\*.*?\*/", "", text)
+        return "".join(line.rstrip() + "\n" for line in text.splitlines() if line.strip())
+
+
+def shown(value):
+    if isinstance(value, list):
+        return " x ".join(map(shown, value)) or "none"
+    return {None: "none", True: "true", False: "false"}.get(value, str(value)) if not isinstance(value, int) or isinstance(value, bool) else str(value)
+
+
+def same(name, found, wanted):
+    if found != wanted:
+        raise Wrong(f"{name} is {found}, not {wanted}")
+
+
+def loops(code):
+    """Of each line: the (variable, unrolled) of the loops around it. The written text is indented by its braces."""
+    around, unrolled, stack = [], False, []
+    for line in code.splitlines():
+        indent = len(line) - len(line.lstrip())
+        stack = [loop for loop in stack if loop[0] < indent]
+        if found := re.match(r"for \((?:(?:const )?[\w ]*?\b(\w+) = [^;]*)?;", line.strip()):
+            stack.append((indent, found[1], unrolled))
+        unrolled = line.strip() in ("#pragma unroll", '_Pragma("unroll")')
+        around.append([loop[1:] for loop in stack])
+    return around
+
+
+def runtime_loops(code):
+    """Loops without `#pragma unroll`, or with a number of iterations after it."""
+    found = 0
+    before = ""
+    for line in code.splitlines():
+        found += bool(re.match(r"(?:for|while|do)\b", line.strip())) and before not in ("#pragma unroll", '_Pragma("unroll")')
+        before = line.strip()
+    return found
+
+
+def local_memory(code):
+    """Accesses to arrays of a thread whose index is not known when the loops are unrolled: these are no registers."""
+    arrays, found = set(), []
+    for line, around in zip(code.splitlines(), loops(code), strict=True):
+        declared = re.match(r"\s*(?!return|extern|__shared__)(?:const )?[\w:]+(?:<[^;=]*>)? (\w+)\[\w+\](?:\[\w+\])*(?:;| =)", line)
+        if declared:
+            arrays.add(declared[1])
+        known = {name for name, unrolled in around if unrolled} - {name for name, unrolled in around if not unrolled}
+        known |= {"k", "j"} if not {"k", "j"} & {name for name, _ in around} else set()  # `const int k = 3, j = 0;`
+        for name, index in re.findall(r"\b(\w+)\[([^\[\]]*)\]", line):
+            if name in arrays and not declared and set(re.findall(r"[A-Za-z_]\w*", index)) - known:
+                found.append(line.strip())
+    return found
+
+
+def accesses(code, variant, buffer):
+    """How often the functions use the parameter that the buffer is passed to."""
+    parameters = [p.split()[-1].lstrip("*") for p in re.search(ENTRY, code, re.M | re.S)[1].split(",")]
+    if len(parameters) != len(variant["args"]):
+        raise Unknown("arguments come in a table: several kernels in one launch")
+    names = [n for n, a in zip(parameters, variant["args"], strict=True) if a.get("buffer") == buffer]
+    if not names:
+        raise Unknown(f"no argument {buffer}")
+    body = code[re.search(ENTRY, code, re.M | re.S).end() :]
+    return sum(len(re.findall(rf"\b{name}\b", body)) for name in names), re.search(rf"^.*\b{names[0]}\b", code, re.M)[0]
+
+
+def number_of(code, term):
+    if re.fullmatch(r'".+"', term):
+        return code.count(term[1:-1])
+    name, _, width = term.partition(" of ") if term not in TERMS else (term, "", "")
+    if name not in TERMS:
+        raise Unknown(f"no such term: {name}")
+    return len(re.findall(TERMS[name].replace("<N", "<" + (width or r"\d+")), code, re.M))
+
+
+def held(why):
+    """What a staged row leaves in registers, in the words of HELD."""
+    words = re.search(r"in registers: ([^;]*)", why)
+    return " + ".join(HELD[word] for word in words[1].split(", ")) if words else ""
+
+
+def fallbacks(lines):
+    found = [line.split(": ", 2)[1:] for line in lines if line.strip().startswith("fallback")]
+    return "; ".join(f"{strategy}, {held(why)}" if held(why) else strategy for strategy, why in found) or "none"
+
+
+def check_variant(made, at, word, rest):
+    variant = made.variant(at)
+    if word == "accesses":
+        buffer, number = rest.rsplit(" ", 1)
+        same(f"accesses {buffer}", accesses(made.code(at), variant, buffer)[0], int(number))
+    elif word == "read-only":
+        if "__restrict__" not in accesses(made.code(at), variant, rest)[1]:
+            raise Wrong(f"{rest} is not read-only")
+    elif word == "loops":
+        same("loops", runtime_loops(made.code(at)), int(rest))
+    elif word == "count":
+        number, term = rest.split(" ", 1)
+        same(term, number_of(made.code(at), term), int(number))
+    elif word == "has":
+        if not number_of(made.code(at), rest):
+            raise Wrong(f"no {rest}")
+    elif (word, rest) == ("local", "memory"):
+        if not local_memory(made.code(at)):
+            raise Wrong("no local memory")
+    elif word == "registers":
+        same(word, held(variant["why"]), rest)
+    elif word == "fallbacks":
+        same(word, fallbacks(made.plan_lines[made.places.index(at)]), rest)
+    elif word == "args":
+        same(word, ", ".join(str(a.get("buffer") or a.get("size") or next(iter(a))) for a in variant["args"]), rest)
+    elif word in variant:
+        same(word, shown(variant[word]), rest)
+    else:
+        raise Unknown(f"no such fact of a variant: {word}")
+
+
+def check_kernel(made, kernel, word, rest):
+    if kernel >= len(made.schedule["kernels"]):
+        raise Unknown(f"no kernel {kernel}")
+    found = made.schedule["kernels"][kernel]
+    if word == "variants":
+        same(word, len(made.plan["kernels"][kernel].get("variants", [])), int(rest))
+    elif word in found:
+        same(word, shown(found[word]).replace(" x ", ", "), rest)
+    else:
+        raise Unknown(f"no such fact of a kernel: {word}")
+
+
+def check_module(made, word, rest):
+    found = made.schedule
+    if word == "plan":  # a key of the plan's JSON
+        key, value = rest.split(" ", 1)
+        if key not in made.plan or isinstance(made.plan[key], list):
+            raise Unknown(f"no such fact of a plan: {key}")
+        same(key, shown(made.plan[key]), value)
+    elif word in ("kernels", "buffers", "edges"):
+        same(word, len(found[word]), int(rest))
+    elif word == "launches":
+        same(word, len({kernel["launch"] for kernel in found["kernels"]}), int(rest))
+    elif word == "edge":
+        edges = {f"{e['from']} {'->' if e['vertical'] else 'and'} {e['to']} {e['code']}{more}" for e in found["edges"] for more in ("", " " + e["bytes"])}
+        if rest not in edges:
+            raise Wrong("edges are " + "; ".join(sorted(edges)))
+    elif word == "buffer":
+        name, key, value = rest.split(" ", 2)
+        buffers = [b for b in found["buffers"] if b["name"] == name]
+        if not buffers or key not in buffers[0]:
+            raise Unknown(f"no such buffer, or key: {rest}")
+        same(f"{name} {key}", shown(buffers[0][key]), value)
+    elif word in found:
+        same(word, shown(found[word]).replace(" x ", ", "), rest)
+    else:
+        raise Unknown(f"no such fact: {word}")
+
+
+def lines_of(text):
+    """(scope, fact) of each line: the scope is None, (kernel,), (kernel, variant) or 'every'."""
+    scope, found = None, []
+    for line in text.splitlines():
+        fact = line.partition(" #")[0].strip()
+        if not fact:
+            continue
+        if line[0] != " ":
+            named = re.fullmatch(r"kernel (\d+)(?: variant (\d+))?", fact)
+            scope = "every" if fact == "every variant" else tuple(int(n) for n in named.groups() if n) if named else None
+            if scope is not None:
+                continue
+        elif scope is None:
+            raise Unknown(f"indented, but under no kernel: {fact}")
+        found.append((scope, fact))
+    return found
+
+
+def check(made, scope, fact):
+    """Raises Wrong if the fact does not hold."""
+    if scope == "every":
+        for at in made.places:
+            check(made, at, fact)
+        return
+    if fact.startswith("not "):
+        try:
+            check(made, scope, fact[4:])
+        except Wrong:
+            return
+        raise Wrong(fact)
+    word, _, rest = fact.partition(" ")
+    if scope is None:
+        check_module(made, word, rest)
+    elif len(scope) == 1:
+        check_kernel(made, *scope, word, rest)
+    else:
+        check_variant(made, scope, word, rest)
