@@ -1,9 +1,10 @@
-"""Facts: what a case checks of a compiled graph without its whole text. One fact a line; CONTRIBUTING.md has an example.
+"""Facts: what a case checks of a compiled graph without its whole text. One fact a line, or several with ` ; ` between.
 
 Facts are about decisions (the JSON of the plan and of the schedule) and about the written CUDA C. Names that the code
 generator gives to its functions stand here only, in TERMS: a rename changes one line here and no case.
 
     kernels 2                               of the whole module: any key of the schedule's JSON, a count, or
+    variants 3 x 1                          of each kernel
     plan arch sm_80                         a key of the plan's JSON
     edge add -> layer_norm FUSED_VERTICAL   producer -> consumer, or `reader and reader`; then the bytes, if they matter
     buffer buf6 storage buf5                a key of a buffer
@@ -104,12 +105,20 @@ class Compiled:
 
     @functools.cached_property
     def sources(self):
-        """(kernel, variant): source text."""
+        """(kernel, variant): source text. Equal texts are printed once, for the first."""
         text = self.printed("cuda")
-        starts = [m.start() for m in re.finditer(r"^// kernel \d+(?: with \d+ more)?: ", text, re.M)]
-        texts = [text[a:b] for a, b in zip(starts, [*starts[1:], len(text)], strict=True)]
-        assert len(texts) == len(self.places) and all(len(re.findall(ENTRY, t, re.M | re.S)) == 1 for t in texts)
-        return dict(zip(self.places, texts, strict=True))
+        starts = list(re.finditer(r"^// kernel (\d+)\b.*: .* variant (\d+) of \d+", text, re.M))
+        ends = [m.start() for m in starts[1:]] + [len(text)]
+        found = {(int(m[1]), int(m[2])): text[m.start() : end] for m, end in zip(starts, ends, strict=True)}
+        assert all(len(re.findall(ENTRY, t, re.M | re.S)) == 1 for t in found.values())
+        for at in self.places:
+            if at not in found:
+                found[at] = found[next(other for other in self.places if other in found and self.alike(at) == self.alike(other))]
+        return found
+
+    def alike(self, at):
+        keys = ("strategy", "entry", "threads", "vector", "per_thread", "misaligned", "rows", "blocks_per_sm", "index_bits")
+        return [self.variant(at)[key] for key in keys]
 
     @functools.cached_property
     def places(self):
@@ -131,7 +140,7 @@ class Compiled:
 def shown(value):
     if isinstance(value, list):
         return " x ".join(map(shown, value)) or "none"
-    return {None: "none", True: "true", False: "false"}.get(value, str(value)) if not isinstance(value, int) or isinstance(value, bool) else str(value)
+    return {None: "none", True: "true", False: "false"}[value] if value is None or isinstance(value, bool) else str(value)
 
 
 def same(name, found, wanted):
@@ -261,10 +270,13 @@ def check_module(made, word, rest):
         same(key, shown(made.plan[key]), value)
     elif word in ("kernels", "buffers", "edges"):
         same(word, len(found[word]), int(rest))
+    elif word == "variants":
+        same(word, " x ".join(str(len(kernel.get("variants", []))) for kernel in made.plan["kernels"]), rest)
     elif word == "launches":
         same(word, len({kernel["launch"] for kernel in found["kernels"]}), int(rest))
     elif word == "edge":
-        edges = {f"{e['from']} {'->' if e['vertical'] else 'and'} {e['to']} {e['code']}{more}" for e in found["edges"] for more in ("", " " + e["bytes"])}
+        named = [(f"{e['from']} {'->' if e['vertical'] else 'and'} {e['to']} {e['code']}", e["bytes"]) for e in found["edges"]]
+        edges = {edge + more for edge, size in named for more in ("", " " + size)}
         if rest not in edges:
             raise Wrong("edges are " + "; ".join(sorted(edges)))
     elif word == "buffer":
@@ -293,7 +305,7 @@ def lines_of(text):
                 continue
         elif scope is None:
             raise Unknown(f"indented, but under no kernel: {fact}")
-        found.append((scope, fact))
+        found += [(scope, one.strip()) for one in fact.split(" ; ")]
     return found
 
 
