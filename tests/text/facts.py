@@ -173,13 +173,17 @@ def runtime_loops(code):
 
 def local_memory(code):
     """Accesses to arrays of a thread whose index is not known when the loops are unrolled: these are no registers."""
-    arrays, found = set(), []
+    arrays, constants, found = set(), set(), []
     for line, around in zip(code.splitlines(), loops(code), strict=True):
         declared = re.match(r"\s*(?!return|extern|__shared__)(?:const )?[\w:]+(?:<[^;=]*>)? (\w+)\[\w+\](?:\[\w+\])*(?:;| =)", line)
         if declared:
             arrays.add(declared[1])
         known = {name for name, unrolled in around if unrolled} - {name for name, unrolled in around if not unrolled}
-        known |= {"k", "j"} if not {"k", "j"} & {name for name, _ in around} else set()  # `const int k = 3, j = 0;`
+        known |= constants - {name for name, _ in around}
+        if re.match(r"\s*const int (\w+ = [\w +*]+(, |;))+$", line):
+            constants -= set(re.findall(r"(\w+) =", line))
+            values = re.findall(r"(\w+) = ([\w +*]+)", line)
+            constants |= {name for name, value in values if not set(re.findall(r"[A-Za-z_]\w*", value)) - known}
         for name, index in re.findall(r"\b(\w+)\[([^\[\]]*)\]", line):
             if name in arrays and not declared and set(re.findall(r"[A-Za-z_]\w*", index)) - known:
                 found.append(line.strip())

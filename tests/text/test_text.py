@@ -22,6 +22,7 @@ difference before you keep it. It changes no fact. A new case needs its first th
 
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 
@@ -31,6 +32,7 @@ from conftest import ROOT, make
 
 HERE = pathlib.Path(__file__).parent
 CASES = sorted(HERE.glob("*.case"))
+WITH_FACTS = [case for case in CASES if "\n==== facts\n" in case.read_text()]
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +77,7 @@ def test_case(case, ind, tmp_path):
     assert failures(made, parts.get("facts", "")) == []
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if "\n==== facts\n" in c.read_text()], ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", WITH_FACTS, ids=lambda path: path.stem)
 def test_facts_can_fail(case, ind, tmp_path):
     """The opposite of every fact is wrong, and what is true of this graph is not true of another one."""
     parts = facts.sections(case.read_text())
@@ -89,6 +91,23 @@ def test_facts_can_fail(case, ind, tmp_path):
         assert failures(made, parts["facts"])
     except facts.Unknown:
         pass
+
+
+@pytest.mark.parametrize("case", WITH_FACTS, ids=lambda path: path.stem)
+def test_renames_touch_no_fact(case, ind, tmp_path):
+    """Other names of variables, parameters and kernels, and other comments in the CUDA C: every fact still holds."""
+    names = [r"[eijk]", "lane", "step", "next", "head", "edges", "live", "row", "column", r"[ckrstvxyaez]\d+", r"in\d+", r"out\d+", r"[nm]\d+"]
+
+    def renamed(text):
+        text = re.sub(r"^( +)//.*", r"\1// something else", text, flags=re.M)
+        text = re.sub(r"\bind_k_(\w+)", r"kernel_of_\1", text)
+        return re.sub(rf"(?<![.\w])({'|'.join(names)})\b(?!\.ftz|\.approx)", r"new_\1", text)
+
+    parts = facts.sections(case.read_text())
+    made = compiled(ind, parts, tmp_path)
+    print_stage = made.printed
+    made.printed = lambda *more: renamed(print_stage(*more)) if more == ("cuda",) else print_stage(*more)
+    assert failures(made, parts["facts"]) == []
 
 
 def test_every_term_is_found(ind, tmp_path):
