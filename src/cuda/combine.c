@@ -57,7 +57,7 @@ static int cg__part_shared(const ind__writer *w) {
 /* What cg__assemble would make a source of. */
 static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     ind__text params = {.context = w->context}, code = params, outside = params;
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA) cg__mm_write_wgmma(w, &outside);
+    cg__write_template_functions(w, &outside);
     ind_status status = cg__pass_records(w);
     params.indent = 1;
     cg__write_params(w, &params);

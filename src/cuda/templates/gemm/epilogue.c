@@ -86,17 +86,25 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
     const cg__mm_problem *p = w->plan->matmul;
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
     cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
-    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
-               w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
+    ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n", x->alignment);
     cg__mm_write_place(w, p);
     ind__textf(&w->code, "const %s steps = (size_k + %d) / %d;\n", cg__int(w), w->variant->of.tile.k - 1,
                w->variant->of.tile.k);
-    if (w->variant->strategy == IND_STRATEGY_MATMUL_SIMT)
-        cg__mm_write_fma(w, p);
-    else
-        cg__mm_write_mma(w, p);
+    x->main_loop(w, p);
     cg__mm_write_epilogue(w, p);
     return w->failed ? ind__failed(w->context) : IND_OK;
+}
+
+/* Device functions of the kernel's template, before the kernel. */
+static void cg__write_template_functions(ind__writer *w, ind__text *t) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    if (x && x->functions) x->functions(w, t);
+}
+
+static bool cg__reads_pointers(const ind__writer *w) {
+    const cg__mm_template *x = cg__mm_template_of(w->variant->strategy);
+    return x && x->reads_pointers;
 }
