@@ -14,6 +14,7 @@ generator gives to its functions stand here only, in TERMS: a rename changes one
       strategy row per warp                 a key of its JSON; lists are joined by ' x ', null is none
       accesses x 1                          places in the text where the kernel's argument for x is used
       loops 0                               loops with a number of iterations that only a launch knows
+      divisions 0                           divisions and remainders by a size that only a launch knows
       count 3 vector load of 8              TERMS, or text in quotes
     every variant                           of every variant of every kernel
       not local memory                      `not` before any fact
@@ -49,6 +50,7 @@ TERMS = {
     "pairs of 16-bit elements": r"\bind_join_b?f16\(",
     "fast exp2": r"\bind_exp2\(",
     "reciprocal": r"\bind_reciprocal_of_sum\(",
+    "shared words": r"__shared__ unsigned \w+\[",  # elements of fewer bytes, four bytes a word
     "scan of threads": r"\bind_scan_threads<",
     "sort": r"\bind_sort<",
     "sort of any length": r"\bind_sort_long<",
@@ -171,6 +173,13 @@ def runtime_loops(code):
     return found
 
 
+def divisions(code):
+    """Divisions and remainders by an integer parameter of a function, cast or not."""
+    integers = set(re.findall(r"\b(?:int|long long|unsigned(?: long long)?) (\w+)(?=[,);])", code))
+    divisors = re.findall(r" [/%]=? (?:\((?:unsigned |long )*(?:int|long|unsigned)\)|ind_max\(1ll, |\()*(?:\w+\.)?([A-Za-z_]\w*)", code)
+    return sum(name in integers for name in divisors)
+
+
 def local_memory(code):
     """Accesses to arrays of a thread whose index is not known when the loops are unrolled: these are no registers."""
     arrays, constants, found = set(), set(), []
@@ -232,6 +241,8 @@ def check_variant(made, at, word, rest):
             raise Wrong(f"{rest} is not read-only")
     elif word == "loops":
         same("loops", runtime_loops(made.code(at)), int(rest))
+    elif word == "divisions":
+        same("divisions", divisions(made.code(at)), int(rest))
     elif word == "count":
         number, term = rest.split(" ", 1)
         same(term, number_of(made.code(at), term), int(number))

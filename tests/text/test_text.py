@@ -96,7 +96,9 @@ def test_facts_can_fail(case, ind, tmp_path):
 @pytest.mark.parametrize("case", WITH_FACTS, ids=lambda path: path.stem)
 def test_renames_touch_no_fact(case, ind, tmp_path):
     """Other names of variables, parameters and kernels, and other comments in the CUDA C: every fact still holds."""
-    names = [r"[eijk]", "lane", "step", "next", "head", "edges", "live", "row", "column", r"[ckrstvxyaez]\d+", r"in\d+", r"out\d+", r"[nm]\d+"]
+    names = [r"[bceijkpqrstuvwxyz]", r"[a-z]\d+", r"in\d+", r"out\d+", r"(?:shared|partial|tile|first|size|next|from|to)_\w+", r"tile\d+", r"(?:lane|step|ahead|mean)s?\d*"]
+    names += ["first", "next", "head", "edges", "live", "row", "rows", "column", "col", "block", "turn", "own", "before", "end", "half", "staged", "shift", "group", "error",
+              "counters", "partials", "lookback", "carry", "barrier", "acc", "dot", "run", "load", "tx", "ty", "warp", "line", "keys"]
 
     def renamed(text):
         text = re.sub(r"^( +)//.*", r"\1// something else", text, flags=re.M)
@@ -139,6 +141,13 @@ def test_local_memory_is_found(index, found):
     assert len(facts.local_memory(code)) == found and facts.runtime_loops(code) == 0
     again = code.replace("#pragma unroll", "#pragma unroll 1")
     assert len(facts.local_memory(again)) == 1 and facts.runtime_loops(again) == 1
+
+
+@pytest.mark.parametrize("divided, found", [("p / size", 1), ("p % size", 1), ("(unsigned long long)p / (unsigned long long)size", 1), ("p / (long long)(size)", 1),
+                                            ("p %= size", 1), ("p / ind_max(1ll, size)", 1), ("p / table.size", 1), ("p / 4", 0), ("p / scale", 0), ("size * 4 / 8", 0)])
+def test_divisions_are_found(divided, found):
+    """Divisions by an integer that is passed, under any name; those of floats and by numbers are none."""
+    assert facts.divisions(f"static int f(const float scale, int size) {{\n    return {divided};\n}}\n") == found
 
 
 def test_graph_stage_is_a_fixpoint(ind, tmp_path):
