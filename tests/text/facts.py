@@ -46,12 +46,17 @@ TERMS = {
     "wait at entry": r"\bind_dependency_wait\(",
     "quotient": r"\bind_quotient\(",  # by a size, as a multiplication
     "index check": r"\bind_index(?:_wrapped)?\(",
-    "vector atomic": r"\bind_add_(?:b?f16)\(",
+    "vector atomic": r"\bind_add_(?:b?f16|f32)\(",
     "pairs of 16-bit elements": r"\bind_join_b?f16\(",
     "fast exp2": r"\bind_exp2\(",
     "reciprocal": r"\bind_reciprocal_of_sum\(",
     "shared words": r"__shared__ unsigned \w+\[",  # elements of fewer bytes, four bytes a word
+    "look back": r"\bind_scan_tile<\d+>\(",  # at the tiles of a row before this one, in global memory
+    "scan of columns": r"\bind_scan_team<\d+, \d+>\(",  # by rows and threads of each
     "scan of threads": r"\bind_scan_threads<",
+    "wgmma": r"\bind_wgmma_tile<",
+    "mma.sync": r"\bind_mma_tile<",
+    "tile copied": r"\bind_tile_copy<",  # asynchronously, in vectors
     "sort": r"\bind_sort<",
     "sort of any length": r"\bind_sort_long<",
     "user function": r"\bind_user_\d+\((?!float|int|double|bool)",
