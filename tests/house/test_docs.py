@@ -77,7 +77,38 @@ def check_commands(text, folder, ind):
             assert program == "python" and (ROOT / first).exists(), line
 
 
+def fragments(text):
+    """[(file, code)] of a block of lines that end with a comment with their file, or that follow such a comment."""
+    found = []
+    for line in text.splitlines():
+        named = re.search(r"(?:/\*|#) ((?:src|tests)/[\w./-]+\.\w+)(?:: [^*]*)?(?: \*/)?$", line)
+        code = line[: named.start()] if named else line
+        if named:
+            found.append([named[1], code])
+        elif found:
+            found[-1][1] += " " + code
+        else:
+            return []
+    return found
+
+
+def check_fragments(text, folder, ind):
+    """Parts of files: each stands in its file, with any spaces between its words."""
+    found = fragments(text)
+    assert found
+    for file, code in found:
+        assert code.strip() and in_file(code, file), (file, code)
+
+
+def in_file(code, file):
+    words = " ".join((ROOT / file).read_text().replace("\\\n", " ").split())
+    return re.search(r"(?<!\w)" + re.escape(" ".join(code.split())) + r"(?!\w)", words) is not None
+
+
 def check_c(text, folder, ind):
+    if fragments(text):
+        check_fragments(text, folder, ind)
+        return
     (folder / "example.c").write_text(text)
     done = subprocess.run(["cc", "-std=c11", "-fsyntax-only", f"-I{ROOT}", folder / "example.c"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -85,12 +116,18 @@ def check_c(text, folder, ind):
 
 @pytest.mark.parametrize("page", PAGES, ids=[p.name for p in PAGES])
 def test_code_blocks(page, tmp_path):
-    """Every code block is compiled or run; diagrams are marked as text. A block of another kind fails here."""
+    """Every code block is compiled, run, or found in its file; diagrams are marked as text. A block of another kind fails."""
     for language, text in blocks(page):
-        check = {"c": check_c, "text": None}.get(language, check_commands)
+        check = {"c": check_c, "python": check_fragments, "text": None}.get(language, check_commands)
         if not language and text.startswith("graph "):
             check = check_graph
         elif not language and text.startswith("$ build/ind "):
             check = check_session
         if check:
             check(text, tmp_path, make("build/ind"))
+
+
+@pytest.mark.parametrize("line, right", [("X(EXPM1, expm1, 1, 'f') /* src/ir/loops/ops.h: the row */", True), ("X(EXPM1, expm1, 2, 'f') /* src/ir/loops/ops.h */", False),
+                                         ("M1, expm1, 1, 'f') /* src/ir/loops/ops.h */", False), ("/* src/ir/loops/ops.h */\nX(EXPM1,\n  expm1, 1, 'f')", True)])
+def test_wrong_fragments_are_found(line, right):
+    assert all(in_file(code, file) for file, code in fragments(line)) == right
