@@ -1034,28 +1034,34 @@ typedef struct rt__recorded {
 /* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
-    rt__mutex mutex; /* guards the fields up to `recording`, except function tables once they are loaded */
+    rt__mutex mutex; /* guards the fields up to `captures`, except function tables once they are loaded */
     rt__cuda_driver driver;
     rt__cuda_nvrtc nvrtc;
-    bool device_open, primary;
-    int device;
-    void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
-    rt__thread retainer; /* thread that creates it, if `retaining` */
-    bool retaining;
-    int retained; /* a CUresult */
-    char device_name[128];
-    ind_target target;
-    double device_ms, library_ms; /* time spent opening them, until a module has reported it */
-    ind__kernel_entry **entry;
-    uint32_t num_entries, cap_entries;
-    rt__tuned *tuned;
-    uint32_t num_tuned, cap_tuned;
-    bool pack_read;
+    struct rt__opened {
+        bool open, primary;
+        int ordinal;
+        void *context;       /* valid only after rt__cuda_retained, unless given by the user */
+        rt__thread retainer; /* thread that creates it, if `retaining` */
+        bool retaining;
+        int retained; /* a CUresult */
+        char name[128];
+        ind_target target;
+        double device_ms, library_ms; /* time spent opening driver and NVRTC, until a module has reported it */
+    } gpu;
+    struct rt__compiled {
+        ind__kernel_entry **entry;
+        uint32_t num_entries, cap_entries;
+        rt__tuned *tuned;
+        uint32_t num_tuned, cap_tuned;
+        bool pack_read;
+    } compiled;
     const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards the fields below and nothing else, as launches lock it */
-    rt__recorded recorded[IND__RT_CAPTURES];
-    uint32_t next_recorded;
+    struct rt__captures {
+        rt__mutex mutex; /* guards the fields of this struct and nothing else, as launches lock it */
+        rt__recorded recorded[IND__RT_CAPTURES];
+        uint32_t next;
+    } captures;
 } rt__runtime;
 
 static void rt__runtime_destroy(ind_context *c);
@@ -1067,10 +1073,10 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
     if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
     r->why_not.context = c;
     int made = rt__mutex_init(&r->mutex);
-    made += made == 1 && rt__mutex_init(&r->recording);
+    made += made == 1 && rt__mutex_init(&r->captures.mutex);
     made += made == 2 && rt__pool_init(&r->pool, threads);
     if (made < 3) {
-        if (made > 1) rt__mutex_destroy(&r->recording);
+        if (made > 1) rt__mutex_destroy(&r->captures.mutex);
         if (made > 0) rt__mutex_destroy(&r->mutex);
         ind__free(c, r);
         ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
@@ -1188,7 +1194,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
         status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
-    r->library_ms = ind__now_ms() - start;
+    r->gpu.library_ms = ind__now_ms() - start;
     if (!status)
         r->nvrtc.library = library;
     else
@@ -1213,7 +1219,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
 
 /* Public calls run between enter and leave, which restore the caller's current context. */
 static ind_status rt__cuda_enter(ind_context *c, rt__runtime *r) {
-    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
+    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->gpu.context));
 }
 
 static void rt__cuda_leave(rt__runtime *r) {
@@ -1232,10 +1238,10 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     }
     (void)r->driver.cuDriverGetVersion(&r->driver.version);
     if (c->desc.cuda.context) {
-        r->cuda_context = c->desc.cuda.context;
+        r->gpu.context = c->desc.cuda.context;
         ind_status status = rt__cuda_enter(c, r);
         if (status) return status;
-        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->device));
+        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->gpu.ordinal));
         rt__cuda_leave(r);
         return status;
     }
@@ -1243,12 +1249,12 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     if (ordinal < 0 || ordinal >= count)
         return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
                          ordinal, count);
-    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
+    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->gpu.ordinal, ordinal));
 }
 
 static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     int major = 0, minor = 0;
-    ind_target *t = &r->target;
+    ind_target *t = &r->gpu.target;
     const struct {
         int attribute, *value;
     } query[] = {{IND__CUDA_ATTRIBUTE_MAJOR, &major},
@@ -1258,11 +1264,13 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
                  {IND__CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm},
                  {IND__CUDA_ATTRIBUTE_L2_BYTES, &t->l2_bytes}};
     for (size_t i = 0; i < sizeof query / sizeof *query; i++) {
-        ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
+        ind_status status =
+            IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->gpu.ordinal));
         if (status) return status;
     }
     int clusters = 0; /* stays 0 if an older driver does not know the attribute */
-    bool able = !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->device) && clusters;
+    bool able =
+        !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->gpu.ordinal) && clusters;
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
     if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
@@ -1272,7 +1280,7 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
         return ind__fail(c, IND_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
                          "without it",
-                         r->device_name, t->sm);
+                         r->gpu.name, t->sm);
     return IND_OK;
 }
 
@@ -1282,34 +1290,34 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
 
 static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
     rt__runtime *r = (rt__runtime *)arg;
-    r->retained = r->driver.cuDevicePrimaryCtxRetain(&r->cuda_context, r->device);
+    r->gpu.retained = r->driver.cuDevicePrimaryCtxRetain(&r->gpu.context, r->gpu.ordinal);
     return IND__RT_THREAD_END;
 }
 
 static void rt__cuda_join_retainer(rt__runtime *r) {
-    if (!r->retaining) return;
+    if (!r->gpu.retaining) return;
     const double start = ind__now_ms();
-    rt__thread_join(r->retainer);
-    r->retaining = false;
-    r->primary = !r->retained;
-    if (!r->primary) r->cuda_context = NULL;
-    r->device_ms += ind__now_ms() - start;
+    rt__thread_join(r->gpu.retainer);
+    r->gpu.retaining = false;
+    r->gpu.primary = !r->gpu.retained;
+    if (!r->gpu.primary) r->gpu.context = NULL;
+    r->gpu.device_ms += ind__now_ms() - start;
 }
 
 static void rt__cuda_release_device(rt__runtime *r) {
     rt__cuda_join_retainer(r);
-    if (r->primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->device);
-    r->primary = r->device_open = false;
-    r->cuda_context = NULL;
+    if (r->gpu.primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->gpu.ordinal);
+    r->gpu.primary = r->gpu.open = false;
+    r->gpu.context = NULL;
 }
 
 /* Waits for the driver context: on return it exists, or the device is closed. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
     rt__cuda_join_retainer(r);
-    if (!r->retained) return IND_OK;
-    const ind_status status = rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    if (!r->gpu.retained) return IND_OK;
+    const ind_status status = rt__cuda_check(c, &r->driver, r->gpu.retained, "cuDevicePrimaryCtxRetain");
     rt__cuda_release_device(r);
-    r->retained = 0;
+    r->gpu.retained = 0;
     return status;
 }
 
@@ -1325,29 +1333,28 @@ void ind__device_settle(ind_context *c) {
 
 /* Starts creating the driver context, unless the user has given one. */
 static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
-    if (r->cuda_context) return IND_OK;
-    r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
-    if (r->retaining) return IND_OK;
+    if (r->gpu.context) return IND_OK;
+    r->gpu.retaining = r->pool.wanted > 0 && rt__thread_start(&r->gpu.retainer, rt__cuda_retain, r);
+    if (r->gpu.retaining) return IND_OK;
     (void)rt__cuda_retain(r);
-    r->primary = !r->retained;
-    return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    r->gpu.primary = !r->gpu.retained;
+    return rt__cuda_check(c, &r->driver, r->gpu.retained, "cuDevicePrimaryCtxRetain");
 }
 
 /* Opens the driver and queries the device. Code that needs the driver context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
-    if (r->device_open) return IND_OK;
+    if (r->gpu.open) return IND_OK;
     const double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     if (!status) status = rt__cuda_pick_device(c, r);
-    if (!status)
-        status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
+    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->gpu.name, (int)sizeof r->gpu.name, r->gpu.ordinal));
     if (!status) status = rt__cuda_query_target(c, r);
     if (!status) status = rt__cuda_begin_retaining(c, r);
     if (status)
         rt__cuda_release_device(r);
     else
-        r->device_open = true;
-    r->device_ms = ind__now_ms() - start;
+        r->gpu.open = true;
+    r->gpu.device_ms = ind__now_ms() - start;
     return status;
 }
 
@@ -1394,18 +1401,18 @@ static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     if (status) return status;
     const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
     status = rt__cuda_open_device(c, r);
-    r->device_ms += driver_ms;
+    r->gpu.device_ms += driver_ms;
     start = ind__now_ms();
     if (warming) rt__thread_join(thread);
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
-    r->library_ms += waited_ms;
+    r->gpu.library_ms += waited_ms;
     return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
-    if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
+    if (!r->gpu.open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
@@ -1417,7 +1424,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     ind_status status = rt__cuda_open_all(c, r);
     if (!status && (ready || wanted == IND_DEVICE_AUTO))
         status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
-    if (!status && target) *target = r->target;
+    if (!status && target) *target = r->gpu.target;
     r->why_not.size = 0;
     if (!status) {
         *device = IND_DEVICE_CUDA;
@@ -1456,8 +1463,8 @@ ind_status ind_device_open(ind_context *c, ind_device device) {
 
 static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__runtime *r) {
     char arch[16];
-    ind__target_name(&r->target, arch);
-    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->device_name, arch, r->driver.version / 1000,
+    ind__target_name(&r->gpu.target, arch);
+    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->gpu.name, arch, r->driver.version / 1000,
                r->driver.version % 1000 / 10);
     if (r->nvrtc.library)
         ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);
@@ -1739,8 +1746,9 @@ static uint64_t rt__pack_checksum(const rt__pack_entry *e, const void *cubin) {
 }
 
 static ind__kernel_entry *rt__pack_find(const rt__runtime *r, const uint64_t key[2]) {
-    for (uint32_t i = 0; i < r->num_entries; i++)
-        if (r->entry[i]->key[0] == key[0] && r->entry[i]->key[1] == key[1]) return r->entry[i];
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++)
+        if (r->compiled.entry[i]->key[0] == key[0] && r->compiled.entry[i]->key[1] == key[1])
+            return r->compiled.entry[i];
     return NULL;
 }
 
@@ -1748,7 +1756,8 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
                                        const char *arch) {
     ind__kernel_entry *e = (ind__kernel_entry *)ind__alloc(c, sizeof *e);
     if (!e) return NULL;
-    ind__kernel_entry **at = IND__PUSH(c, ind__kernel_entry *, r->entry, r->num_entries, r->cap_entries);
+    ind__kernel_entry **at =
+        IND__PUSH(c, ind__kernel_entry *, r->compiled.entry, r->compiled.num_entries, r->compiled.cap_entries);
     if (!at) {
         ind__free(c, e);
         return NULL;
@@ -1788,15 +1797,16 @@ static uint64_t rt__tuned_checksum(const rt__tuned *t) {
 }
 
 static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
-    for (uint32_t i = 0; i < r->num_tuned; i++)
-        if (r->tuned[i].key[0] == key[0] && r->tuned[i].key[1] == key[1]) return &r->tuned[i];
+    for (uint32_t i = 0; i < r->compiled.num_tuned; i++)
+        if (r->compiled.tuned[i].key[0] == key[0] && r->compiled.tuned[i].key[1] == key[1])
+            return &r->compiled.tuned[i];
     return NULL;
 }
 
 /* Adds a tuning result, or replaces the earlier one of the same kernel. */
 static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
-    if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
+    if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
     if (!at) return IND_OUT_OF_MEMORY;
     *at = *t;
     return IND_OK;
@@ -1841,19 +1851,19 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
 
 /* Reads the context's pack at the first compile. A missing pack is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
-    if (r->pack_read || !c->desc.pack.path) return IND_OK;
+    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
     char *data;
     size_t bytes;
     ind_status status = ind__read_file(c, c->desc.pack.path, &data, &bytes);
     if (status == IND_OUT_OF_MEMORY) return status;
     if (status) {
         ind__log(c, 2, "pack: %s", ind_error(c));
-        r->pack_read = true;
+        r->compiled.pack_read = true;
         return IND_OK;
     }
     status = rt__pack_parse(c, r, data, bytes);
     ind__free(c, data);
-    r->pack_read = !status;
+    r->compiled.pack_read = !status;
     return status;
 }
 
@@ -1869,10 +1879,10 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     ind__text t = {.context = c};
     rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->num_entries; i++) h.num_entries += rt__belongs_in_pack(r->entry[i]);
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
     ind__text_raw(&t, (const char *)&h, sizeof h);
-    for (uint32_t i = 0; i < r->num_entries; i++) {
-        const ind__kernel_entry *e = r->entry[i];
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
+        const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e)) continue;
         rt__pack_entry p = {.bytes = e->bytes, .nvrtc_version = e->nvrtc_version};
         memcpy(p.key, e->key, sizeof p.key);
@@ -1883,7 +1893,7 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
         ind__text_raw(&t, (const char *)e->cubin, e->bytes);
         ind__text_raw(&t, "\0\0\0\0\0\0\0", (8 - e->bytes % 8) % 8);
     }
-    ind__text_raw(&t, (const char *)r->tuned, r->num_tuned * sizeof *r->tuned);
+    ind__text_raw(&t, (const char *)r->compiled.tuned, r->compiled.num_tuned * sizeof *r->compiled.tuned);
     rt__mutex_unlock(&r->mutex);
     ind_status status = ind__text_status(&t);
     if (!status) status = rt__write_file(c, path, t.data, t.size, true);
@@ -1896,18 +1906,18 @@ static void rt__runtime_destroy(ind_context *c) {
     if (!r) return;
     rt__pool_destroy(&r->pool);
     rt__cuda_join_retainer(r);
-    bool inside = r->cuda_context && !r->driver.cuCtxPushCurrent_v2(r->cuda_context);
-    for (uint32_t i = 0; i < r->num_entries; i++) {
-        if (r->entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->entry[i]->module);
-        ind__free(c, r->entry[i]->cubin);
-        ind__free(c, r->entry[i]);
+    bool inside = r->gpu.context && !r->driver.cuCtxPushCurrent_v2(r->gpu.context);
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
+        if (r->compiled.entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->compiled.entry[i]->module);
+        ind__free(c, r->compiled.entry[i]->cubin);
+        ind__free(c, r->compiled.entry[i]);
     }
-    ind__free(c, r->entry);
-    ind__free(c, r->tuned);
+    ind__free(c, r->compiled.entry);
+    ind__free(c, r->compiled.tuned);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
     /* The libraries stay loaded: neither frees its static memory, so repeated loading would leak. */
-    rt__mutex_destroy(&r->recording);
+    rt__mutex_destroy(&r->captures.mutex);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);
     ind__free(c, r);
@@ -1982,38 +1992,48 @@ typedef struct rt__host_kernel rt__host_kernel;
    by a launch. */
 typedef struct ind__executable {
     rt__runtime *runtime;
-    ind__program program;
-    ind_symbol *size; /* own copies: launches never read the context's tables */
-    ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
-    uint32_t num_symbols, num_declared;
-    ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
-    struct rt__data_size {
-        ind_symbol symbol;
-        uint32_t most_slot, step; /* step: the step that writes it */
-    } data_size[IND__MAX_UNBACKED];
-    uint32_t arena_slot;
-    uint32_t num_buffers;
-    uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
-    char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    struct rt__exec_sizes {
+        ind__program program; /* computes all slots */
+        ind_symbol *size;     /* own copies: launches never read the context's tables */
+        ind_expr *symbol;     /* inputs of the program: the declared sizes, then the data-dependent ones */
+        uint32_t num_symbols, num_declared;
+        ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
+        struct rt__data_size {
+            ind_symbol symbol;
+            uint32_t most_slot, step; /* step: the step that writes it */
+        } data_size[IND__MAX_UNBACKED];
+    } sizes;
     /* Conditions have their own program: they may exclude a division by zero in the other one. */
-    ind__program check, derive;
-    rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
-    uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
-    uint32_t num_scratch;   /* slots needed by the larger of the two programs */
-    rt__exec_step *step;
-    uint32_t num_steps;
-    rt__exec_arg *arg;
-    uint32_t num_args, cap_args;
-    uint32_t num_tensors;               /* operands of extern calls */
-    bool checked;                       /* some kernel checks data-dependent indices */
-    bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
-    size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
-    rt__host_kernel *host;
-    uint32_t max_reduces;
-    size_t max_eval_bytes;
-    bool any_matmul;
+    struct rt__exec_conditions {
+        ind__program check, derive;
+        rt__exec_condition *condition;
+        ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
+        uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
+        uint32_t num_scratch;   /* slots needed by the largest of `check`, `derive` and `most` */
+    } conditions;
+    struct rt__exec_memory {
+        uint32_t arena_slot;
+        uint32_t num_buffers;
+        uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
+        uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
+        char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    } memory;
+    struct rt__exec_launches {
+        rt__exec_step *step;
+        uint32_t num_steps;
+        rt__exec_arg *arg;
+        uint32_t num_args, cap_args;
+        uint32_t num_tensors;               /* operands of extern calls */
+        bool checked;                       /* some kernel checks data-dependent indices */
+        bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
+        size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
+    } launches;
+    struct rt__exec_host { /* device host */
+        rt__host_kernel *kernel;
+        uint32_t max_reduces;
+        size_t max_eval_bytes;
+        bool any_matmul;
+    } on_host;
     ind_instance *instances; /* guarded by the context's lists lock */
 } ind__executable;
 
@@ -2065,8 +2085,8 @@ static ind_status rt__cuda_prepare(ind_module *m);
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
-    *slot = ind__program_add(&x->program, e);
-    return *slot == IND__RT_NONE ? ind__failed(x->program.context) : IND_OK;
+    *slot = ind__program_add(&x->sizes.program, e);
+    return *slot == IND__RT_NONE ? ind__failed(x->sizes.program.context) : IND_OK;
 }
 
 static uint32_t rt__num_data_sizes(const ind_module *m) {
@@ -2092,7 +2112,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by;
     info->donated = b->donated;
     info->takes_over = -1;
-    x->buffer_binding[buffer] = at;
+    x->memory.buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output"};
     ind__text t = {.context = m->context};
     ind__textf(&t, "%s \"%s\" %s[", kinds[info->kind], b->name, ind_dtype_name(b->dtype));
@@ -2102,11 +2122,11 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     }
     ind__textf(&t, "]");
     ind_status status = ind__text_status(&t);
-    if (!status) x->binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
+    if (!status) x->memory.binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
     ind__text_free(&t);
-    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->binding_bytes[at]);
-    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->binding_used[at]);
-    return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
+    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->memory.binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->memory.binding_used[at]);
+    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
 /* Sets the outputs that may be bound to the memory of donated inputs. */
@@ -2114,7 +2134,7 @@ static void rt__module_take_over(ind_module *m) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 1; i < m->desc.lowered->num_buffers; i++) {
         uint32_t input = m->desc.schedule->takes_over[i];
-        if (input) m->binding[x->buffer_binding[i]].takes_over = (int)x->buffer_binding[input];
+        if (input) m->binding[x->memory.buffer_binding[i]].takes_over = (int)x->memory.buffer_binding[input];
     }
 }
 
@@ -2131,10 +2151,12 @@ static ind_status rt__module_bindings(ind_module *m) {
     m->binding = (ind_binding_info *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->binding);
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
-    x->binding_bytes = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_bytes);
-    x->binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_used);
-    x->binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_text);
-    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_used || !x->binding_text)
+    x->memory.binding_bytes =
+        (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_bytes);
+    x->memory.binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_used);
+    x->memory.binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_text);
+    if (!m->binding || !m->constant || !m->constant_block || !x->memory.binding_bytes || !x->memory.binding_used ||
+        !x->memory.binding_text)
         return IND_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
@@ -2156,19 +2178,20 @@ static ind_status rt__module_bindings(ind_module *m) {
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
         uint32_t root = i;
         while (s->storage && s->storage[root] && s->storage[root] != root && !ind__ok(s->offset[root]) &&
-               x->buffer_binding[root] == IND__RT_NONE)
+               x->memory.buffer_binding[root] == IND__RT_NONE)
             root = s->storage[root];
-        if (x->buffer_binding[i] == IND__RT_NONE) x->buffer_binding[i] = x->buffer_binding[root];
+        if (x->memory.buffer_binding[i] == IND__RT_NONE) x->memory.buffer_binding[i] = x->memory.buffer_binding[root];
         ind_status status = IND_OK;
-        if (x->buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
-            status = rt__exec_slot(x, s->offset[root], &x->buffer_offset[i]);
-        if (!status) status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->buffer_numel[i]);
+        if (x->memory.buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
+            status = rt__exec_slot(x, s->offset[root], &x->memory.buffer_offset[i]);
+        if (!status)
+            status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->memory.buffer_numel[i]);
         if (status) return status;
     }
-    return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
+    return rt__exec_slot(x, s->arena_bytes, &x->memory.arena_slot);
 }
 
 /* Creates the facts for later queries of the module, from its conditions alone. The graph may be freed by then. */
@@ -2194,7 +2217,7 @@ static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condit
 static ind_status rt__module_condition(ind_module *m, const ind__condition *c, rt__exec_condition *out) {
     ind__executable *x = m->executable;
     out->guard = c->guard;
-    out->slot = ind__program_add(&x->check, c->e);
+    out->slot = ind__program_add(&x->conditions.check, c->e);
     if (out->slot == IND__RT_NONE) return ind__failed(m->context);
     out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
     return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
@@ -2206,12 +2229,12 @@ static ind_status rt__module_derived(ind_module *m) {
         ind_expr e = m->facts ? ind_simplify(m->facts, m->desc.sizes[i]) : m->desc.sizes[i];
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
-        x->size_slot[i] = IND__RT_NONE;
-        x->size[i].hint = ind_hint(e);                        /* a value that the facts allow */
-        if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
-        x->size_formula[i] = e;
-        x->size_slot[i] = ind__program_add(&x->derive, e);
-        if (x->size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
+        x->conditions.size_slot[i] = IND__RT_NONE;
+        x->sizes.size[i].hint = ind_hint(e);                        /* a value that the facts allow */
+        if (s && !strcmp(s->name, x->sizes.size[i].name)) continue; /* free, perhaps with a narrower range */
+        x->conditions.size_formula[i] = e;
+        x->conditions.size_slot[i] = ind__program_add(&x->conditions.derive, e);
+        if (x->conditions.size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
     }
     return IND_OK;
 }
@@ -2219,19 +2242,20 @@ static ind_status rt__module_derived(ind_module *m) {
 static ind_status rt__module_conditions(ind_module *m) {
     ind__executable *x = m->executable;
     uint32_t num = m->desc.num_conditions, sizes = m->desc.num_sizes;
-    x->condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->condition);
-    x->size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_formula);
-    x->size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_slot);
-    if (!x->condition || !x->size_formula || !x->size_slot) return IND_OUT_OF_MEMORY;
-    ind_status status = ind__program_init(&x->check, m->context, m->desc.sizes, sizes);
-    if (!status) status = ind__program_init(&x->derive, m->context, m->desc.sizes, sizes);
+    x->conditions.condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->conditions.condition);
+    x->conditions.size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_formula);
+    x->conditions.size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_slot);
+    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot) return IND_OUT_OF_MEMORY;
+    ind_status status = ind__program_init(&x->conditions.check, m->context, m->desc.sizes, sizes);
+    if (!status) status = ind__program_init(&x->conditions.derive, m->context, m->desc.sizes, sizes);
     if (!status) status = rt__module_facts(m);
     if (!status) status = rt__module_derived(m);
     for (uint32_t i = 0; i < num && !status; i++)
-        status = rt__module_condition(m, &m->desc.condition[i], &x->condition[i]);
-    uint32_t most = x->check.num_ops > x->derive.num_ops ? x->check.num_ops : x->derive.num_ops;
-    if (x->most.num_ops > most) most = x->most.num_ops;
-    x->num_scratch = x->num_symbols + most;
+        status = rt__module_condition(m, &m->desc.condition[i], &x->conditions.condition[i]);
+    uint32_t most = x->conditions.check.num_ops > x->conditions.derive.num_ops ? x->conditions.check.num_ops
+                                                                               : x->conditions.derive.num_ops;
+    if (x->sizes.most.num_ops > most) most = x->sizes.most.num_ops;
+    x->conditions.num_scratch = x->sizes.num_symbols + most;
     return status;
 }
 
@@ -2278,62 +2302,66 @@ static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
     uint32_t sizes = m->desc.num_sizes, num = rt__num_data_sizes(m);
-    x->num_symbols = sizes + num;
-    x->num_declared = sizes;
-    x->symbol = (ind_expr *)ind__arena_alloc(&m->arena, (x->num_symbols + (size_t)1) * sizeof *x->symbol);
-    if (!x->symbol) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < sizes; i++) x->symbol[i] = m->desc.sizes[i];
+    x->sizes.num_symbols = sizes + num;
+    x->sizes.num_declared = sizes;
+    x->sizes.symbol =
+        (ind_expr *)ind__arena_alloc(&m->arena, (x->sizes.num_symbols + (size_t)1) * sizeof *x->sizes.symbol);
+    if (!x->sizes.symbol) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < sizes; i++) x->sizes.symbol[i] = m->desc.sizes[i];
     for (uint32_t u = 0; u < num; u++) {
-        struct rt__data_size *d = &x->data_size[u];
-        x->symbol[sizes + u] = list[u].symbol;
+        struct rt__data_size *d = &x->sizes.data_size[u];
+        x->sizes.symbol[sizes + u] = list[u].symbol;
         d->symbol = *ind_expr_symbol(list[u].symbol);
         d->symbol.name = ind__arena_string(&m->arena, d->symbol.name, strlen(d->symbol.name));
         d->step = rt__step_of(m, list[u].buffer);
         if (!d->symbol.name) return IND_OUT_OF_MEMORY;
     }
-    ind_status status = ind__program_init(&x->program, m->context, x->symbol, x->num_symbols);
-    if (!status) status = ind__program_init(&x->most, m->context, x->symbol, x->num_symbols);
+    ind_status status = ind__program_init(&x->sizes.program, m->context, x->sizes.symbol, x->sizes.num_symbols);
+    if (!status) status = ind__program_init(&x->sizes.most, m->context, x->sizes.symbol, x->sizes.num_symbols);
     for (uint32_t u = 0; u < num && !status; u++) {
-        x->data_size[u].most_slot = ind__program_add(&x->most, list[u].most);
-        if (x->data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
+        x->sizes.data_size[u].most_slot = ind__program_add(&x->sizes.most, list[u].most);
+        if (x->sizes.data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
     }
     return status;
 }
 
 /* Runs the module's program on sizes, with data-dependent sizes at their maximum. */
 static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
-    const uint32_t num = x->num_symbols, declared = x->num_declared;
+    const uint32_t num = x->sizes.num_symbols, declared = x->sizes.num_declared;
     memcpy(slot, sizes, declared * sizeof *slot);
     if (num > declared) {
         memcpy(scratch, sizes, declared * sizeof *scratch);
         memset(scratch + declared, 0, (num - declared) * sizeof *scratch);
-        ind_status status = ind__program_run(&x->most, scratch);
+        ind_status status = ind__program_run(&x->sizes.most, scratch);
         if (status) return status;
     }
-    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->data_size[u - declared].most_slot];
-    return ind__program_run(&x->program, slot);
+    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->sizes.data_size[u - declared].most_slot];
+    return ind__program_run(&x->sizes.program, slot);
 }
 
 static ind_status rt__module_tables(ind_module *m) {
     ind_context *c = m->context;
     ind__arena *a = &m->arena;
     ind__executable *x = m->executable;
-    uint32_t n = x->num_buffers = m->desc.lowered->num_buffers;
-    x->num_steps = m->desc.schedule->num_kernels;
-    x->size = (ind_symbol *)ind__arena_alloc(a, m->desc.num_sizes * sizeof *x->size);
-    x->buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_binding);
-    x->buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_offset);
-    x->buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_numel);
-    x->step = (rt__exec_step *)ind__arena_alloc(a, x->num_steps * sizeof *x->step);
-    if (!x->size || !x->buffer_binding || !x->buffer_offset || !x->buffer_numel || !x->step) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < n; i++) x->buffer_binding[i] = x->buffer_offset[i] = x->buffer_numel[i] = IND__RT_NONE;
+    uint32_t n = x->memory.num_buffers = m->desc.lowered->num_buffers;
+    x->launches.num_steps = m->desc.schedule->num_kernels;
+    x->sizes.size = (ind_symbol *)ind__arena_alloc(a, m->desc.num_sizes * sizeof *x->sizes.size);
+    x->memory.buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_binding);
+    x->memory.buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_offset);
+    x->memory.buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_numel);
+    x->launches.step = (rt__exec_step *)ind__arena_alloc(a, x->launches.num_steps * sizeof *x->launches.step);
+    if (!x->sizes.size || !x->memory.buffer_binding || !x->memory.buffer_offset || !x->memory.buffer_numel ||
+        !x->launches.step)
+        return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < n; i++)
+        x->memory.buffer_binding[i] = x->memory.buffer_offset[i] = x->memory.buffer_numel[i] = IND__RT_NONE;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
         if (!s) return ind__fail(c, IND_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
-        x->size[i] = *s;
-        if (!(x->size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
+        x->sizes.size[i] = *s;
+        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
     }
-    for (uint32_t i = 0; i < x->num_steps; i++) x->step[i].name = m->desc.schedule->kernel[i].name;
+    for (uint32_t i = 0; i < x->launches.num_steps; i++) x->launches.step[i].name = m->desc.schedule->kernel[i].name;
     return rt__module_symbols(m);
 }
 
@@ -2362,13 +2390,13 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
 /* Sets sizes and strides of an extern call's operands. */
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
-    rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->launches.step[at];
     const ind__opaque *call = s->call = m->desc.schedule->kernel[at].body->call;
     if (!call) return IND_OK;
     uint32_t n = call->num_inputs + call->num_outputs;
-    s->first_tensor = x->num_tensors;
-    x->num_tensors += n;
-    s->workspace_slot = call->workspace ? x->buffer_numel[call->workspace] : IND__RT_NONE;
+    s->first_tensor = x->launches.num_tensors;
+    x->launches.num_tensors += n;
+    s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
     ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k].type, &s->tensor[k]);
@@ -2381,9 +2409,9 @@ static ind_status rt__module_prepare(ind_module *m) {
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
     if (!status) status = rt__module_conditions(m);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) status = rt__module_call(m, i);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++)
-        x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) status = rt__module_call(m, i);
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++)
+        x->launches.checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
     m->desc.stats.num_kernels = (int)m->desc.schedule->num_launches;
     if (status) return status;
@@ -2420,11 +2448,11 @@ static void rt__module_clear(ind_module *m) {
         }
         if (inside) rt__cuda_leave(x->runtime);
         rt__host_free(m);
-        ind__program_free(&x->program);
-        ind__program_free(&x->check);
-        ind__program_free(&x->derive);
-        ind__program_free(&x->most);
-        ind__free(c, x->arg);
+        ind__program_free(&x->sizes.program);
+        ind__program_free(&x->conditions.check);
+        ind__program_free(&x->conditions.derive);
+        ind__program_free(&x->sizes.most);
+        ind__free(c, x->launches.arg);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
@@ -2469,7 +2497,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
-        m->executable->program.context = c;
+        m->executable->sizes.program.context = c;
         status = rt__module_copy_desc(m, d);
     }
     if (!status) status = rt__module_prepare(m);
@@ -2501,14 +2529,14 @@ int ind_module_num_sizes(const ind_module *m) {
 }
 
 const ind_symbol *ind_module_query_size(const ind_module *m, int index) {
-    return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->size[index] : NULL;
+    return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->sizes.size[index] : NULL;
 }
 
 ind_expr ind_module_size_formula(const ind_module *m, int index) {
     ind_expr none = {m ? m->context : NULL, 0};
-    bool derived =
-        m && index >= 0 && (uint32_t)index < m->desc.num_sizes && ind__ok(m->executable->size_formula[index]);
-    return derived ? m->executable->size_formula[index] : none;
+    bool derived = m && index >= 0 && (uint32_t)index < m->desc.num_sizes &&
+                   ind__ok(m->executable->conditions.size_formula[index]);
+    return derived ? m->executable->conditions.size_formula[index] : none;
 }
 
 int ind_module_num_data_sizes(const ind_module *m) {
@@ -2520,7 +2548,7 @@ static bool rt__is_data_size(const ind_module *m, int index) {
 }
 
 const ind_symbol *ind_module_query_data_size(const ind_module *m, int index) {
-    return rt__is_data_size(m, index) ? &m->executable->data_size[index].symbol : NULL;
+    return rt__is_data_size(m, index) ? &m->executable->sizes.data_size[index].symbol : NULL;
 }
 
 ind_expr ind_module_data_size_most(const ind_module *m, int index) {
@@ -2536,8 +2564,8 @@ typedef struct rt__shape_values {
 static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
     const rt__shape_values *v = (const rt__shape_values *)user;
     uint32_t declared = 0;
-    for (uint32_t i = 0; i < v->x->num_symbols; i++) {
-        const ind_symbol *own = ind_expr_symbol(v->x->symbol[i]);
+    for (uint32_t i = 0; i < v->x->sizes.num_symbols; i++) {
+        const ind_symbol *own = ind_expr_symbol(v->x->sizes.symbol[i]);
         bool data = own->kind == IND_SYMBOL_UNBACKED;
         declared += !data;
         if (own->kind == s->kind && !strcmp(own->name, s->name))
@@ -2575,8 +2603,8 @@ int ind_module_num_conditions(const ind_module *m) {
 const char *ind_module_query_condition(const ind_module *m, int index, bool *guard) {
     if (guard) *guard = false;
     if (!m || index < 0 || (uint32_t)index >= m->desc.num_conditions) return NULL;
-    if (guard) *guard = m->executable->condition[index].guard;
-    return m->executable->condition[index].text;
+    if (guard) *guard = m->executable->conditions.condition[index].guard;
+    return m->executable->conditions.condition[index].text;
 }
 
 ind_expr ind_module_workspace(const ind_module *m) {
@@ -2723,12 +2751,12 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         if (ind__query_end(&q, IND_OK)) return IND_OUT_OF_MEMORY;
         if (!ind_expr_is_int(formula, &want))
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
         if ((uint64_t)want != bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
-                             m->executable->binding_text[i], (long long)want, bytes);
+                             m->executable->memory.binding_text[i], (long long)want, bytes);
         if (!data && bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->binding_text[i]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
         ind_status status = rt__module_enter(m);
         if (status) return status;
         if (memory == IND_MEMORY_HOST) {
@@ -2755,7 +2783,7 @@ static void rt__print_bound(char out[24], int64_t v) {
 }
 
 static ind_status rt__check_size(ind_module *m, const char *who, uint32_t size, int64_t value) {
-    const ind_symbol *s = &m->executable->size[size];
+    const ind_symbol *s = &m->executable->sizes.size[size];
     if (value < s->lo || value > s->hi) {
         char lo[24], hi[24];
         rt__print_bound(lo, s->lo);
@@ -2810,7 +2838,7 @@ static ind_status rt__parse_one_size(ind_module *m, const char *who, const char 
                          (int)(p - text) + 1);
     *at = p;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
-        const ind_symbol *s = &m->executable->size[i];
+        const ind_symbol *s = &m->executable->sizes.size[i];
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
         if (values[i] != IND__SIZE_UNSET)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name, text);
@@ -2837,15 +2865,15 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         scratch[i] = values[i] == IND__SIZE_UNSET ? 0 : values[i];
-        if (values[i] == IND__SIZE_UNSET && x->size_slot[i] == IND__RT_NONE)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT,
-                             "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"", who,
-                             x->size[i].name, m->desc.name, x->size[i].name, (long long)x->size[i].hint);
+        if (values[i] == IND__SIZE_UNSET && x->conditions.size_slot[i] == IND__RT_NONE)
+            return ind__fail(
+                m->context, IND_INVALID_ARGUMENT, "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
+                who, x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name, (long long)x->sizes.size[i].hint);
     }
-    ind_status status = ind__program_run(&x->derive, scratch);
+    ind_status status = ind__program_run(&x->conditions.derive, scratch);
     for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
         if (values[i] != IND__SIZE_UNSET) continue;
-        values[i] = scratch[x->size_slot[i]];
+        values[i] = scratch[x->conditions.size_slot[i]];
         status = rt__check_size(m, who, i, values[i]);
     }
     return status;
@@ -2858,7 +2886,7 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
     size_t used = 0;
     for (uint32_t i = 0; i < c->num_sizes && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = %lld", i ? ", " : "",
-                                 m->executable->size[c->size[i]].name, (long long)values[c->size[i]]);
+                                 m->executable->sizes.size[c->size[i]].name, (long long)values[c->size[i]]);
     return ind__fail(m->context, IND_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who, c->guard ? "guard" : "fact",
                      c->text, list);
 }
@@ -2868,12 +2896,12 @@ static ind_status rt__check_conditions(ind_module *m, const char *who, const int
                                        bool *guard) {
     const ind__executable *x = m->executable;
     memcpy(scratch, values, m->desc.num_sizes * sizeof *values);
-    ind_status status = ind__program_run(&x->check, scratch);
+    ind_status status = ind__program_run(&x->conditions.check, scratch);
     if (status) return status;
     for (int guards = 0; guards < 2; guards++) {
         *guard = guards;
         for (uint32_t i = 0; i < m->desc.num_conditions; i++) {
-            const rt__exec_condition *c = &x->condition[i];
+            const rt__exec_condition *c = &x->conditions.condition[i];
             if (c->guard == *guard && !scratch[c->slot]) return rt__condition_failed(m, who, c, values);
         }
     }
@@ -2891,7 +2919,8 @@ static ind_status rt__module_sizes(ind_module *m, const char *who, const char *t
 
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
     bool guard;
-    int64_t *scratch = (int64_t *)ind__alloc(m->context, (m->executable->num_scratch + (size_t)1) * sizeof *scratch);
+    int64_t *scratch =
+        (int64_t *)ind__alloc(m->context, (m->executable->conditions.num_scratch + (size_t)1) * sizeof *scratch);
     if (!scratch) return ind__failed(m->context);
     ind_status status = rt__module_sizes(m, who, text, values, scratch, &guard);
     ind__free(m->context, scratch);
@@ -2984,15 +3013,15 @@ static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool
 }
 
 static size_t rt__counter_bytes(const ind__executable *x) {
-    return (x->num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+    return (x->launches.num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
 }
 
 static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!x->checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
+    if (!x->launches.checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     void *block;
-    size_t bytes = (size_t)x->num_steps * 32;
+    size_t bytes = (size_t)x->launches.num_steps * 32;
     ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
@@ -3006,8 +3035,8 @@ static ind_status rt__instance_counters(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     size_t bytes = rt__counter_bytes(x);
-    if (!x->num_counters) return IND_OK;
-    ind_status status = rt__device_alloc(m, bytes + x->partial_bytes, &n->counters, &n->counters_block);
+    if (!x->launches.num_counters) return IND_OK;
+    ind_status status = rt__device_alloc(m, bytes + x->launches.partial_bytes, &n->counters, &n->counters_block);
     if (status) return status;
     rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
@@ -3022,8 +3051,9 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     int64_t words = 0;
-    for (uint32_t i = 0; x->looks_back && i < x->num_args; i++)
-        if (x->arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->arg[i].slot] > words) words = n->slot[x->arg[i].slot];
+    for (uint32_t i = 0; x->launches.looks_back && i < x->launches.num_args; i++)
+        if (x->launches.arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->launches.arg[i].slot] > words)
+            words = n->slot[x->launches.arg[i].slot];
     if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
     size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
@@ -3047,24 +3077,25 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     bool ok = true;
     n->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
     n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
-    n->slot =
-        (int64_t *)rt__instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
-    n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
+    n->slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
+                                            sizeof *n->slot, &ok);
+    n->scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->scratch, &ok);
     n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
     n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
     n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
-    n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
-    n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
-    n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
-    n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
-    n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
-    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->num_tensors, sizeof *n->tensor, &ok);
-    n->tensor_dim =
-        (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
+    n->address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->address, &ok);
+    n->cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->cell, &ok);
+    n->param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->param, &ok);
+    n->chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->chosen, &ok);
+    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
+    n->index_error =
+        (uint64_t *)rt__instance_array(n, x->launches.checked ? (size_t)x->launches.num_steps * 4 : 0, 8, &ok);
+    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->tensor, &ok);
+    n->tensor_dim = (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK,
+                                                  sizeof *n->tensor_dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
-    for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
+    for (uint32_t i = 0; i < x->launches.num_args; i++) n->param[i] = &n->cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
@@ -3207,13 +3238,15 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice", m->executable->binding_text[at]);
-        const int64_t need = n->slot[m->executable->binding_bytes[at]];
+                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
+                                 m->executable->memory.binding_text[at]);
+        const int64_t need = n->slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
-                             m->executable->binding_text[at], (long long)need, list[i].bytes);
+                             m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
         if (!list[i].data && !m->constant[at] && need)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL", m->executable->binding_text[at]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL",
+                             m->executable->memory.binding_text[at]);
         out[at] = list[i].data;
     }
     return IND_OK;
@@ -3224,9 +3257,9 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!pointer[i] && n->slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     }
     return IND_OK;
 }
@@ -3244,7 +3277,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
     const ind_binding_info *info = &m->binding[i];
-    const int64_t bytes = n->slot[m->executable->binding_bytes[i]];
+    const int64_t bytes = n->slot[m->executable->memory.binding_bytes[i]];
     const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
     r->from = (uintptr_t)pointer[i];
     r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
@@ -3253,7 +3286,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
 }
 
 static void rt__workspace_range(const ind_instance *n, rt__range *r) {
-    const int64_t bytes = n->slot[n->module->executable->arena_slot];
+    const int64_t bytes = n->slot[n->module->executable->memory.arena_slot];
     r->from = (uintptr_t)n->workspace;
     r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
     r->written = true;
@@ -3290,7 +3323,7 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
     const ind_module *m = n->module;
     const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
     const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
-    char *const *text = m->executable->binding_text;
+    char *const *text = m->executable->memory.binding_text;
     if (first == m->num_bindings || second == m->num_bindings)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
                          text[first == m->num_bindings ? second : first]);
@@ -3327,7 +3360,7 @@ static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
 
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
-    int64_t need = n->slot[m->executable->arena_slot];
+    int64_t need = n->slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
         return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
     if ((size_t)need <= n->workspace_bytes) return IND_OK;
@@ -3351,21 +3384,21 @@ static ind_status rt__instance_workspace(ind_instance *n) {
 
 static void rt__bind_addresses(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
         n->address[i] = 0;
-        if (x->buffer_binding[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->pointer[x->buffer_binding[i]];
-        else if (x->buffer_offset[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->buffer_offset[i]];
+        if (x->memory.buffer_binding[i] != IND__RT_NONE)
+            n->address[i] = (uintptr_t)n->pointer[x->memory.buffer_binding[i]];
+        else if (x->memory.buffer_offset[i] != IND__RT_NONE)
+            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->memory.buffer_offset[i]];
         if (!n->buffer) continue;
         n->buffer[i].data = (void *)(uintptr_t)n->address[i];
-        n->buffer[i].numel = n->address[i] ? n->slot[x->buffer_numel[i]] : 0;
+        n->buffer[i].numel = n->address[i] ? n->slot[x->memory.buffer_numel[i]] : 0;
     }
 }
 
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
     if (v->guard_slot != IND__RT_NONE && !n->slot[v->guard_slot]) return false;
-    const rt__exec_arg *arg = &n->module->executable->arg[v->first_arg];
+    const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
         if (arg[i].kind == IND__ARG_BUFFER && (n->address[arg[i].buffer] & 15)) return false;
     return true;
@@ -3402,7 +3435,7 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
 /* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
    no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
-    const rt__exec_step *s = &n->module->executable->step[at];
+    const rt__exec_step *s = &n->module->executable->launches.step[at];
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
 }
 
@@ -3425,7 +3458,7 @@ static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->launches.step[at];
     int k = 0;
     if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
         n->chosen[at] = IND__STEP_SKIPPED;
@@ -3451,7 +3484,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
     n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
     for (uint32_t i = 0; i < v->num_args; i++)
-        rt__fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
+        rt__fill_cell(n, &x->launches.arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
     return IND_OK;
 }
 
@@ -3488,7 +3521,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
                             .num_inputs = (int)c->num_inputs,
                             .output = n->tensor + s->first_tensor + c->num_inputs,
                             .num_outputs = (int)c->num_outputs,
-                            .size = m->executable->size,
+                            .size = m->executable->sizes.size,
                             .size_value = n->size,
                             .num_sizes = (int)m->desc.num_sizes,
                             .user = c->op->desc.user};
@@ -3515,9 +3548,9 @@ static ind_status rt__instance_bind(ind_instance *n) {
     status = rt__check_overlaps(n, n->pointer);
     if (status) return status;
     rt__bind_addresses(n);
-    for (uint32_t i = 0; i < m->executable->num_steps; i++) {
-        if (m->executable->step[i].call) rt__bind_call(n, &m->executable->step[i]);
-        if (m->executable->step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
+    for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
+        if (m->executable->launches.step[i].call) rt__bind_call(n, &m->executable->launches.step[i]);
+        if (m->executable->launches.step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
         status = rt__bind_step(n, i);
         if (status) return status;
     }
@@ -3549,7 +3582,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__launch_steps(n, 0, n->module->executable->num_steps, desc->stream);
+    if (!status) status = rt__launch_steps(n, 0, n->module->executable->launches.num_steps, desc->stream);
     rt__module_leave(n->module);
     return rt__instance_failed(n, status);
 }
@@ -3572,9 +3605,9 @@ static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
 static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
-    size_t bytes = (size_t)x->num_steps * 32;
+    size_t bytes = (size_t)x->launches.num_steps * 32;
     rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_error_device;
-    if (!x->checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    if (!x->launches.checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
     ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
     if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
     if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
@@ -3587,14 +3620,14 @@ static ind_status rt__instance_check(ind_instance *n) {
     ind__executable *x = m->executable;
     if (!n->launched) return IND_OK;
     ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
-    for (uint32_t i = 0; x->checked && !status && i < x->num_steps; i++) {
+    for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
         const uint64_t *e = n->index_error + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
                            rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
-    if (x->checked) memset(n->index_error, 0, (size_t)x->num_steps * 32);
+    if (x->launches.checked) memset(n->index_error, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
@@ -3610,7 +3643,8 @@ ind_status ind_instance_check(ind_instance *n) {
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
     const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
-    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* no step counts this size */
+    if (m->executable->sizes.data_size[u].step == IND__RT_NONE)
+        return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
                           (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
@@ -3650,9 +3684,10 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     ind__executable *x = m->executable;
     size_t total = 0;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        int64_t bytes = n->slot[x->binding_bytes[i]];
+        int64_t bytes = n->slot[x->memory.binding_bytes[i]];
         if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 4 || total > SIZE_MAX / 4)
-            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->binding_text[i], (long long)bytes);
+            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
+                             (long long)bytes);
         host[i] = n->next_pointer[i];
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
     }
@@ -3660,7 +3695,7 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     ind_status status = rt__device_alloc(m, total, &data, block);
     char *at = (char *)data;
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
-        size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
+        size_t bytes = (size_t)n->slot[x->memory.binding_bytes[i]];
         if (!host[i]) continue;
         n->next_pointer[i] = at;
         if (bytes && m->binding[i].kind != IND_BINDING_OUTPUT)
@@ -3676,10 +3711,10 @@ static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     ind_status status = rt__instance_data_sizes(n, &n->slot[m->desc.num_sizes], IND__MAX_UNBACKED);
-    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->program, n->slot);
+    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->sizes.program, n->slot);
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
-        size_t bytes = (size_t)n->slot[x->binding_used[i]];
+        size_t bytes = (size_t)n->slot[x->memory.binding_used[i]];
         rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
         if (bytes)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
@@ -3694,7 +3729,7 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_status status = host ? rt__check_overlaps(n, n->next_pointer) : IND_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, stream);
     if (!status) status = rt__instance_check(n);
     if (!status) status = rt__run_stage_out(n, stream, host);
     rt__device_free(m, block);
@@ -3708,12 +3743,12 @@ static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
-        if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
     status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, d->stream);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, d->stream);
     return status ? status : rt__instance_check(n);
 }
 
@@ -4109,15 +4144,17 @@ static size_t rt__host_eval_bytes(const ind__eval *e) {
 static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
-    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
-    ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) {
-        rt__host_kernel *h = &x->host[i];
-        if (x->step[i].call) continue;
+    x->on_host.kernel =
+        (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
+    int64_t *zeros = (int64_t *)ind__alloc(c, (x->sizes.num_symbols + (size_t)1) * sizeof *zeros);
+    ind_status status = x->on_host.kernel && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
+        rt__host_kernel *h = &x->on_host.kernel[i];
+        if (x->launches.step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
-            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
+            status = ind__eval_init(&h->eval, c, h->body, x->sizes.symbol, zeros, x->sizes.num_symbols, NULL,
+                                    x->memory.num_buffers);
         if (status) break;
         /* Memory that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
@@ -4129,9 +4166,9 @@ static ind_status rt__host_prepare(ind_module *m) {
         h->eval.stamp = NULL;
         h->eval.varying = NULL;
         size_t bytes = rt__host_eval_bytes(&h->eval);
-        if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
-        if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
-        x->any_matmul |= h->matmul;
+        if (bytes > x->on_host.max_eval_bytes) x->on_host.max_eval_bytes = bytes;
+        if (h->max_reduces > x->on_host.max_reduces) x->on_host.max_reduces = h->max_reduces;
+        x->on_host.any_matmul |= h->matmul;
     }
     ind__free(c, zeros);
     return status;
@@ -4139,7 +4176,8 @@ static ind_status rt__host_prepare(ind_module *m) {
 
 static void rt__host_free(ind_module *m) {
     ind__executable *x = m->executable;
-    for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
+    for (uint32_t i = 0; x->on_host.kernel && i < x->launches.num_steps; i++)
+        ind__eval_free(&x->on_host.kernel[i].eval);
 }
 
 /* ======================================================================================== src/runtime/host/points.c */
@@ -5157,7 +5195,7 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
             return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
         if (!w->eval.bad_index.set) continue;
-        if (!n->module->executable->checked)
+        if (!n->module->executable->launches.checked)
             return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
@@ -5172,8 +5210,8 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
 
 static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__runtime *r = n->module->executable->runtime;
-    const rt__host_kernel *h = &n->module->executable->host[step];
-    const rt__exec_step *s = &n->module->executable->step[step];
+    const rt__host_kernel *h = &n->module->executable->on_host.kernel[step];
+    const rt__exec_step *s = &n->module->executable->launches.step[step];
     if (s->call) return rt__run_call(n, s, NULL);
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
@@ -5203,13 +5241,13 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind__executable *x = m->executable;
     bool any = false;
     for (uint32_t u = 0; u < rt__num_data_sizes(m); u++) {
-        if (x->data_size[u].step != step) continue;
+        if (x->sizes.data_size[u].step != step) continue;
         const ind__eval_buffer *count = &n->buffer[m->desc.lowered->unbacked[u].buffer];
         memcpy(&n->slot[m->desc.num_sizes + u], count->data, sizeof *n->slot);
         any = true;
     }
     if (!any) return IND_OK;
-    ind_status status = ind__program_run(&x->program, n->slot);
+    ind_status status = ind__program_run(&x->sizes.program, n->slot);
     if (!status) rt__bind_addresses(n);
     return status;
 }
@@ -5233,16 +5271,17 @@ static ind_status rt__host_instance(ind_instance *n) {
         if (status) return status;
     }
     int workers = rt__pool_workers(&x->runtime->pool);
-    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
+    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->buffer, &ok);
     n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
     n->num_workers = n->worker ? workers : 0;
-    size_t sums = x->max_reduces * sizeof(rt__host_accumulator);
-    size_t a = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
-           b = x->any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
-    size_t c = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
+    size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
+    size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
+           b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
+    size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
         rt__host_worker *w = &n->worker[i];
-        unsigned char *at = (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->max_eval_bytes, &ok);
+        unsigned char *at =
+            (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->on_host.max_eval_bytes, &ok);
         if (!ok) break;
         w->block = at;
         w->accumulator = (rt__host_accumulator *)at;
@@ -5251,7 +5290,7 @@ static ind_status rt__host_instance(ind_instance *n) {
         w->tile = at + sums + a + b;
         w->eval_memory = at + sums + a + b + c;
     }
-    for (uint32_t i = 1; i < x->num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
+    for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
@@ -5443,27 +5482,28 @@ static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int6
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
-    out->first_arg = x->num_args;
+    out->first_arg = x->launches.num_args;
     out->num_args = v->num_args;
     for (uint32_t i = 0; i < v->num_args; i++) {
-        rt__exec_arg *a = IND__PUSH(m->context, rt__exec_arg, x->arg, x->num_args, x->cap_args);
+        rt__exec_arg *a =
+            IND__PUSH(m->context, rt__exec_arg, x->launches.arg, x->launches.num_args, x->launches.cap_args);
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
-        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
+        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->memory.num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
-                             x->num_buffers);
+                             x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
-        if (a->kind == IND__ARG_ERROR) x->checked = true;
-        if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
+        if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
+        if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
         uint32_t slot;
         ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
-        x->arg[x->num_args - 1].slot = slot;
+        x->launches.arg[x->launches.num_args - 1].slot = slot;
     }
     return IND_OK;
 }
@@ -5508,8 +5548,9 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
-    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
+    if (v->memory.num_counters > x->launches.num_counters) x->launches.num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->launches.partial_bytes)
+        x->launches.partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
@@ -5667,7 +5708,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
 /* ======================================================================================= src/runtime/cuda/prepare.c */
 static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
     ind_kernel_plan *k = &m->desc.plan->kernel[i];
-    rt__exec_step *s = &m->executable->step[i];
+    rt__exec_step *s = &m->executable->launches.step[i];
     ind_status status = IND_OK;
     s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
     if (!s->variant) return IND_OUT_OF_MEMORY;
@@ -5714,7 +5755,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     const rt__runtime *r = m->executable->runtime;
     char arch[16];
     ind__target_name(&p->target, arch);
-    for (uint32_t i = 0; i < p->num_kernels && r->num_tuned; i++) {
+    for (uint32_t i = 0; i < p->num_kernels && r->compiled.num_tuned; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
@@ -5724,14 +5765,14 @@ static ind_status rt__apply_tuned(ind_module *m) {
             if (ind__is_tuned(&tuned)) *v = tuned;
         }
     }
-    return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
+    return r->compiled.num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
 /* Reports and resets the time spent opening the device and NVRTC. NVRTC is also opened if the pack lacks a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
-    stats->device_ms = r->device_ms;
-    stats->library_ms = r->library_ms;
-    r->device_ms = r->library_ms = 0;
+    stats->device_ms = r->gpu.device_ms;
+    stats->library_ms = r->gpu.library_ms;
+    r->gpu.device_ms = r->gpu.library_ms = 0;
 }
 
 static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
@@ -5802,14 +5843,14 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     ind_status status = rt__cuda_open_device(c, r);
     if (status) return status;
     double start = ind__now_ms();
-    const double library_ms = r->library_ms;
+    const double library_ms = r->gpu.library_ms;
     status = rt__pack_read(c, r);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
     if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
-    m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    m->desc.stats.compile_ms = ind__now_ms() - start - (r->gpu.library_ms - library_ms);
     if (!status) status = rt__cuda_retained(c, r);
     rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);
@@ -5827,7 +5868,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
-    if (!p || p->num_kernels != m->executable->num_steps)
+    if (!p || p->num_kernels != m->executable->launches.num_steps)
         return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
     m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
@@ -5945,10 +5986,11 @@ static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__record
 
 static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     bool ours = false;
-    rt__mutex_lock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
     for (int i = 0; i < IND__RT_CAPTURES; i++)
-        ours |= last->node && last->capture == r->recorded[i].capture && last->node == r->recorded[i].node;
-    rt__mutex_unlock(&r->recording);
+        ours |= last->node && last->capture == r->captures.recorded[i].capture &&
+                last->node == r->captures.recorded[i].node;
+    rt__mutex_unlock(&r->captures.mutex);
     return ours;
 }
 
@@ -5957,11 +5999,11 @@ static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
     if (!rt__cuda_captured(&r->driver, stream, &last)) return;
-    rt__mutex_lock(&r->recording);
-    while (at < IND__RT_CAPTURES && r->recorded[at].capture != last.capture) at++;
-    if (at == IND__RT_CAPTURES) at = r->next_recorded++ % IND__RT_CAPTURES;
-    r->recorded[at] = last;
-    rt__mutex_unlock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
+    while (at < IND__RT_CAPTURES && r->captures.recorded[at].capture != last.capture) at++;
+    if (at == IND__RT_CAPTURES) at = r->captures.next++ % IND__RT_CAPTURES;
+    r->captures.recorded[at] = last;
+    rt__mutex_unlock(&r->captures.mutex);
 }
 
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
@@ -5997,18 +6039,18 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     const bool captured = rt__cuda_captured(&r->driver, stream, &last);
     bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
-        if (x->step[i].call) {
-            ind_status status = rt__run_call(n, &x->step[i], stream);
+        if (x->launches.step[i].call) {
+            ind_status status = rt__run_call(n, &x->launches.step[i], stream);
             if (status) return status;
             after_kernel = after_module = false;
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
+        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->chosen[i]]);
         const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
         const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
-        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
+        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }
     if (captured && after_kernel) rt__cuda_record(r, stream);
@@ -6027,7 +6069,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__cuda_launch(n, 0, n->module->executable->num_steps, stream);
+        status = rt__cuda_launch(n, 0, n->module->executable->launches.num_steps, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
@@ -6153,7 +6195,7 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
 
 /* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
-    rt__size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
+    rt__size_values v = {n->module->executable->sizes.size, n->size, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
@@ -6178,10 +6220,10 @@ static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *strea
                                   ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
-    ind_status status = rt__profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
+    ind_status status = rt__profile_steps(n, w, 0, m->executable->launches.num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
     int num = 0;
-    for (uint32_t i = 0; i < m->executable->num_steps && num < max_times && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && num < max_times && !status; i++) {
         if (rt__launch_of(m, i) != i) continue;
         uint32_t count = rt__profile_work(n, i, &times[num]);
         status = rt__profile_steps(n, w, i, count, stream, repeats, sample, &times[num++].ms);
@@ -6332,7 +6374,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
+    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->chosen[step]]);
     const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
     rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
     memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
@@ -6376,12 +6418,12 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
-    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->step[step].call ||
+    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
     const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
     for (uint32_t i = 0; i < step; i++)
-        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->step[i].call &&
+        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
             ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
             return false;
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
@@ -6392,7 +6434,7 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     ind_status status = IND_OK;
-    for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && !status; i++) {
         ind_tuned result;
         ind__tuning found;
         if (!rt__tunable(n, i)) continue;
@@ -6417,7 +6459,8 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
     ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
     t.stream = desc->stream;
-    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
+    if (!status)
+        status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->gpu.ordinal));
     t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
     if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
     for (int i = 0; i < 2 && !status; i++) status = IND__CUDA_CALL(c, r, cuEventCreate, (&t.watch.event[i], 0));
@@ -6516,17 +6559,17 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     ind_module *m = r->module;
     const ind_plan *plan = m->desc.plan;
     const ind__executable *x = m->executable;
-    int64_t *scratch = slots + x->program.num_inputs + x->program.num_ops;
+    int64_t *scratch = slots + x->sizes.program.num_inputs + x->sizes.program.num_ops;
     ind_status status = rt__run_program(x, r->sizes.value, slots, scratch);
     for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
-        status = rt__kernel_readiness(r, &plan->kernel[i], &x->step[i]);
+        status = rt__kernel_readiness(r, &plan->kernel[i], &x->launches.step[i]);
     return status;
 }
 
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
     char late[40] = "";
-    rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
+    rt__readiness r = {.module = m, .sizes = {m->executable->sizes.size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
     if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
@@ -6553,7 +6596,8 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_INVALID_ARGUMENT, .reason = "the module is NULL"};
     if (!m) return none;
     const ind__executable *x = m->executable;
-    size_t slots = (size_t)x->program.num_inputs + x->program.num_ops + x->num_scratch, num = m->desc.num_sizes;
+    size_t slots = (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops + x->conditions.num_scratch,
+           num = m->desc.num_sizes;
     int64_t *memory = (int64_t *)ind__alloc(m->context, (slots + num + 1) * sizeof *memory);
     if (!memory) {
         none.status = IND_OUT_OF_MEMORY;

@@ -10,7 +10,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
     const ind_binding_info *info = &m->binding[i];
-    const int64_t bytes = n->slot[m->executable->binding_bytes[i]];
+    const int64_t bytes = n->slot[m->executable->memory.binding_bytes[i]];
     const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
     r->from = (uintptr_t)pointer[i];
     r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
@@ -19,7 +19,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
 }
 
 static void rt__workspace_range(const ind_instance *n, rt__range *r) {
-    const int64_t bytes = n->slot[n->module->executable->arena_slot];
+    const int64_t bytes = n->slot[n->module->executable->memory.arena_slot];
     r->from = (uintptr_t)n->workspace;
     r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
     r->written = true;
@@ -56,7 +56,7 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
     const ind_module *m = n->module;
     const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
     const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
-    char *const *text = m->executable->binding_text;
+    char *const *text = m->executable->memory.binding_text;
     if (first == m->num_bindings || second == m->num_bindings)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
                          text[first == m->num_bindings ? second : first]);
@@ -93,7 +93,7 @@ static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
 
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
-    int64_t need = n->slot[m->executable->arena_slot];
+    int64_t need = n->slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
         return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
     if ((size_t)need <= n->workspace_bytes) return IND_OK;
@@ -117,21 +117,21 @@ static ind_status rt__instance_workspace(ind_instance *n) {
 
 static void rt__bind_addresses(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
         n->address[i] = 0;
-        if (x->buffer_binding[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->pointer[x->buffer_binding[i]];
-        else if (x->buffer_offset[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->buffer_offset[i]];
+        if (x->memory.buffer_binding[i] != IND__RT_NONE)
+            n->address[i] = (uintptr_t)n->pointer[x->memory.buffer_binding[i]];
+        else if (x->memory.buffer_offset[i] != IND__RT_NONE)
+            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->memory.buffer_offset[i]];
         if (!n->buffer) continue;
         n->buffer[i].data = (void *)(uintptr_t)n->address[i];
-        n->buffer[i].numel = n->address[i] ? n->slot[x->buffer_numel[i]] : 0;
+        n->buffer[i].numel = n->address[i] ? n->slot[x->memory.buffer_numel[i]] : 0;
     }
 }
 
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
     if (v->guard_slot != IND__RT_NONE && !n->slot[v->guard_slot]) return false;
-    const rt__exec_arg *arg = &n->module->executable->arg[v->first_arg];
+    const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
         if (arg[i].kind == IND__ARG_BUFFER && (n->address[arg[i].buffer] & 15)) return false;
     return true;
@@ -168,7 +168,7 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
 /* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
    no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
-    const rt__exec_step *s = &n->module->executable->step[at];
+    const rt__exec_step *s = &n->module->executable->launches.step[at];
     return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
 }
 
@@ -191,7 +191,7 @@ static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->launches.step[at];
     int k = 0;
     if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
         n->chosen[at] = IND__STEP_SKIPPED;
@@ -217,7 +217,7 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
     n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
     for (uint32_t i = 0; i < v->num_args; i++)
-        rt__fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
+        rt__fill_cell(n, &x->launches.arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
     return IND_OK;
 }
 
@@ -254,7 +254,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
                             .num_inputs = (int)c->num_inputs,
                             .output = n->tensor + s->first_tensor + c->num_inputs,
                             .num_outputs = (int)c->num_outputs,
-                            .size = m->executable->size,
+                            .size = m->executable->sizes.size,
                             .size_value = n->size,
                             .num_sizes = (int)m->desc.num_sizes,
                             .user = c->op->desc.user};
@@ -281,9 +281,9 @@ static ind_status rt__instance_bind(ind_instance *n) {
     status = rt__check_overlaps(n, n->pointer);
     if (status) return status;
     rt__bind_addresses(n);
-    for (uint32_t i = 0; i < m->executable->num_steps; i++) {
-        if (m->executable->step[i].call) rt__bind_call(n, &m->executable->step[i]);
-        if (m->executable->step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
+    for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
+        if (m->executable->launches.step[i].call) rt__bind_call(n, &m->executable->launches.step[i]);
+        if (m->executable->launches.step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
         status = rt__bind_step(n, i);
         if (status) return status;
     }
@@ -315,7 +315,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__launch_steps(n, 0, n->module->executable->num_steps, desc->stream);
+    if (!status) status = rt__launch_steps(n, 0, n->module->executable->launches.num_steps, desc->stream);
     rt__module_leave(n->module);
     return rt__instance_failed(n, status);
 }
@@ -338,9 +338,9 @@ static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
 static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
-    size_t bytes = (size_t)x->num_steps * 32;
+    size_t bytes = (size_t)x->launches.num_steps * 32;
     rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_error_device;
-    if (!x->checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    if (!x->launches.checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
     ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
     if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
     if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
@@ -353,14 +353,14 @@ static ind_status rt__instance_check(ind_instance *n) {
     ind__executable *x = m->executable;
     if (!n->launched) return IND_OK;
     ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
-    for (uint32_t i = 0; x->checked && !status && i < x->num_steps; i++) {
+    for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
         const uint64_t *e = n->index_error + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
                            rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
-    if (x->checked) memset(n->index_error, 0, (size_t)x->num_steps * 32);
+    if (x->launches.checked) memset(n->index_error, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
@@ -376,7 +376,8 @@ ind_status ind_instance_check(ind_instance *n) {
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
     const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
-    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* no step counts this size */
+    if (m->executable->sizes.data_size[u].step == IND__RT_NONE)
+        return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
                           (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));

@@ -9,7 +9,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__cuda_launch(n, 0, n->module->executable->num_steps, stream);
+        status = rt__cuda_launch(n, 0, n->module->executable->launches.num_steps, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }

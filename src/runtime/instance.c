@@ -83,15 +83,15 @@ static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool
 }
 
 static size_t rt__counter_bytes(const ind__executable *x) {
-    return (x->num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+    return (x->launches.num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
 }
 
 static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!x->checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
+    if (!x->launches.checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     void *block;
-    size_t bytes = (size_t)x->num_steps * 32;
+    size_t bytes = (size_t)x->launches.num_steps * 32;
     ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
@@ -105,8 +105,8 @@ static ind_status rt__instance_counters(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     size_t bytes = rt__counter_bytes(x);
-    if (!x->num_counters) return IND_OK;
-    ind_status status = rt__device_alloc(m, bytes + x->partial_bytes, &n->counters, &n->counters_block);
+    if (!x->launches.num_counters) return IND_OK;
+    ind_status status = rt__device_alloc(m, bytes + x->launches.partial_bytes, &n->counters, &n->counters_block);
     if (status) return status;
     rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
@@ -121,8 +121,9 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     int64_t words = 0;
-    for (uint32_t i = 0; x->looks_back && i < x->num_args; i++)
-        if (x->arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->arg[i].slot] > words) words = n->slot[x->arg[i].slot];
+    for (uint32_t i = 0; x->launches.looks_back && i < x->launches.num_args; i++)
+        if (x->launches.arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->launches.arg[i].slot] > words)
+            words = n->slot[x->launches.arg[i].slot];
     if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
     size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
@@ -146,24 +147,25 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     bool ok = true;
     n->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
     n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
-    n->slot =
-        (int64_t *)rt__instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
-    n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
+    n->slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
+                                            sizeof *n->slot, &ok);
+    n->scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->scratch, &ok);
     n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
     n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
     n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
-    n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
-    n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
-    n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
-    n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
-    n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
-    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->num_tensors, sizeof *n->tensor, &ok);
-    n->tensor_dim =
-        (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
+    n->address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->address, &ok);
+    n->cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->cell, &ok);
+    n->param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->param, &ok);
+    n->chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->chosen, &ok);
+    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
+    n->index_error =
+        (uint64_t *)rt__instance_array(n, x->launches.checked ? (size_t)x->launches.num_steps * 4 : 0, 8, &ok);
+    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->tensor, &ok);
+    n->tensor_dim = (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK,
+                                                  sizeof *n->tensor_dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
     for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
-    for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
+    for (uint32_t i = 0; i < x->launches.num_args; i++) n->param[i] = &n->cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",

@@ -49,13 +49,15 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice", m->executable->binding_text[at]);
-        const int64_t need = n->slot[m->executable->binding_bytes[at]];
+                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
+                                 m->executable->memory.binding_text[at]);
+        const int64_t need = n->slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
-                             m->executable->binding_text[at], (long long)need, list[i].bytes);
+                             m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
         if (!list[i].data && !m->constant[at] && need)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL", m->executable->binding_text[at]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL",
+                             m->executable->memory.binding_text[at]);
         out[at] = list[i].data;
     }
     return IND_OK;
@@ -66,9 +68,9 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!pointer[i] && n->slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     }
     return IND_OK;
 }

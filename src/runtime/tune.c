@@ -107,7 +107,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
+    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->chosen[step]]);
     const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
     rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
     memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
@@ -151,12 +151,12 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
-    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->step[step].call ||
+    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
     const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
     for (uint32_t i = 0; i < step; i++)
-        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->step[i].call &&
+        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
             ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
             return false;
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
@@ -167,7 +167,7 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     ind_status status = IND_OK;
-    for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && !status; i++) {
         ind_tuned result;
         ind__tuning found;
         if (!rt__tunable(n, i)) continue;
@@ -192,7 +192,8 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
     ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
     t.stream = desc->stream;
-    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
+    if (!status)
+        status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->gpu.ordinal));
     t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
     if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
     for (int i = 0; i < 2 && !status; i++) status = IND__CUDA_CALL(c, r, cuEventCreate, (&t.watch.event[i], 0));

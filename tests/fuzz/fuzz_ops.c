@@ -1080,7 +1080,7 @@ static ind_status find_places(ind_instance *n, const char *sizes, const char *wo
 
 /* Kernel by kernel; before each, all that was not made yet or is no longer needed becomes NaN. */
 static ind_status run_steps(ind_instance *n, const ind_launch_desc *d, char *workspace, size_t size) {
-    uint32_t steps = n->module->executable->num_steps, buffers = n->module->desc.lowered->num_buffers;
+    uint32_t steps = n->module->executable->launches.num_steps, buffers = n->module->desc.lowered->num_buffers;
     place *p = calloc(buffers, sizeof *p);
     char *kept = malloc(size);
     ind_status status = p && kept ? rt__instance_prepare(n, d) : IND_OUT_OF_MEMORY;

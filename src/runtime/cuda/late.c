@@ -96,10 +96,11 @@ static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__record
 
 static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     bool ours = false;
-    rt__mutex_lock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
     for (int i = 0; i < IND__RT_CAPTURES; i++)
-        ours |= last->node && last->capture == r->recorded[i].capture && last->node == r->recorded[i].node;
-    rt__mutex_unlock(&r->recording);
+        ours |= last->node && last->capture == r->captures.recorded[i].capture &&
+                last->node == r->captures.recorded[i].node;
+    rt__mutex_unlock(&r->captures.mutex);
     return ours;
 }
 
@@ -108,11 +109,11 @@ static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
     if (!rt__cuda_captured(&r->driver, stream, &last)) return;
-    rt__mutex_lock(&r->recording);
-    while (at < IND__RT_CAPTURES && r->recorded[at].capture != last.capture) at++;
-    if (at == IND__RT_CAPTURES) at = r->next_recorded++ % IND__RT_CAPTURES;
-    r->recorded[at] = last;
-    rt__mutex_unlock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
+    while (at < IND__RT_CAPTURES && r->captures.recorded[at].capture != last.capture) at++;
+    if (at == IND__RT_CAPTURES) at = r->captures.next++ % IND__RT_CAPTURES;
+    r->captures.recorded[at] = last;
+    rt__mutex_unlock(&r->captures.mutex);
 }
 
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
@@ -148,18 +149,18 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     const bool captured = rt__cuda_captured(&r->driver, stream, &last);
     bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
-        if (x->step[i].call) {
-            ind_status status = rt__run_call(n, &x->step[i], stream);
+        if (x->launches.step[i].call) {
+            ind_status status = rt__run_call(n, &x->launches.step[i], stream);
             if (status) return status;
             after_kernel = after_module = false;
             continue;
         }
         if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
+        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->chosen[i]]);
         const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
         const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
         int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
-        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
+        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }
     if (captured && after_kernel) rt__cuda_record(r, stream);

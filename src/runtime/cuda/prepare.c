@@ -1,6 +1,6 @@
 static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
     ind_kernel_plan *k = &m->desc.plan->kernel[i];
-    rt__exec_step *s = &m->executable->step[i];
+    rt__exec_step *s = &m->executable->launches.step[i];
     ind_status status = IND_OK;
     s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
     if (!s->variant) return IND_OUT_OF_MEMORY;
@@ -47,7 +47,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     const rt__runtime *r = m->executable->runtime;
     char arch[16];
     ind__target_name(&p->target, arch);
-    for (uint32_t i = 0; i < p->num_kernels && r->num_tuned; i++) {
+    for (uint32_t i = 0; i < p->num_kernels && r->compiled.num_tuned; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
@@ -57,14 +57,14 @@ static ind_status rt__apply_tuned(ind_module *m) {
             if (ind__is_tuned(&tuned)) *v = tuned;
         }
     }
-    return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
+    return r->compiled.num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
 /* Reports and resets the time spent opening the device and NVRTC. NVRTC is also opened if the pack lacks a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
-    stats->device_ms = r->device_ms;
-    stats->library_ms = r->library_ms;
-    r->device_ms = r->library_ms = 0;
+    stats->device_ms = r->gpu.device_ms;
+    stats->library_ms = r->gpu.library_ms;
+    r->gpu.device_ms = r->gpu.library_ms = 0;
 }
 
 static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
@@ -135,14 +135,14 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     ind_status status = rt__cuda_open_device(c, r);
     if (status) return status;
     double start = ind__now_ms();
-    const double library_ms = r->library_ms;
+    const double library_ms = r->gpu.library_ms;
     status = rt__pack_read(c, r);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
     if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
-    m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    m->desc.stats.compile_ms = ind__now_ms() - start - (r->gpu.library_ms - library_ms);
     if (!status) status = rt__cuda_retained(c, r);
     rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);
@@ -160,7 +160,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
-    if (!p || p->num_kernels != m->executable->num_steps)
+    if (!p || p->num_kernels != m->executable->launches.num_steps)
         return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
     m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;

@@ -1,27 +1,28 @@
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
-    out->first_arg = x->num_args;
+    out->first_arg = x->launches.num_args;
     out->num_args = v->num_args;
     for (uint32_t i = 0; i < v->num_args; i++) {
-        rt__exec_arg *a = IND__PUSH(m->context, rt__exec_arg, x->arg, x->num_args, x->cap_args);
+        rt__exec_arg *a =
+            IND__PUSH(m->context, rt__exec_arg, x->launches.arg, x->launches.num_args, x->launches.cap_args);
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
-        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
+        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->memory.num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
-                             x->num_buffers);
+                             x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
-        if (a->kind == IND__ARG_ERROR) x->checked = true;
-        if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
+        if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
+        if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
         uint32_t slot;
         ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
-        x->arg[x->num_args - 1].slot = slot;
+        x->launches.arg[x->launches.num_args - 1].slot = slot;
     }
     return IND_OK;
 }
@@ -66,8 +67,9 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
-    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
+    if (v->memory.num_counters > x->launches.num_counters) x->launches.num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->launches.partial_bytes)
+        x->launches.partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;

@@ -88,7 +88,7 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
             return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
         if (!w->eval.bad_index.set) continue;
-        if (!n->module->executable->checked)
+        if (!n->module->executable->launches.checked)
             return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
@@ -103,8 +103,8 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
 
 static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__runtime *r = n->module->executable->runtime;
-    const rt__host_kernel *h = &n->module->executable->host[step];
-    const rt__exec_step *s = &n->module->executable->step[step];
+    const rt__host_kernel *h = &n->module->executable->on_host.kernel[step];
+    const rt__exec_step *s = &n->module->executable->launches.step[step];
     if (s->call) return rt__run_call(n, s, NULL);
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
@@ -134,13 +134,13 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind__executable *x = m->executable;
     bool any = false;
     for (uint32_t u = 0; u < rt__num_data_sizes(m); u++) {
-        if (x->data_size[u].step != step) continue;
+        if (x->sizes.data_size[u].step != step) continue;
         const ind__eval_buffer *count = &n->buffer[m->desc.lowered->unbacked[u].buffer];
         memcpy(&n->slot[m->desc.num_sizes + u], count->data, sizeof *n->slot);
         any = true;
     }
     if (!any) return IND_OK;
-    ind_status status = ind__program_run(&x->program, n->slot);
+    ind_status status = ind__program_run(&x->sizes.program, n->slot);
     if (!status) rt__bind_addresses(n);
     return status;
 }
@@ -164,16 +164,17 @@ static ind_status rt__host_instance(ind_instance *n) {
         if (status) return status;
     }
     int workers = rt__pool_workers(&x->runtime->pool);
-    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
+    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->buffer, &ok);
     n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
     n->num_workers = n->worker ? workers : 0;
-    size_t sums = x->max_reduces * sizeof(rt__host_accumulator);
-    size_t a = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
-           b = x->any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
-    size_t c = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
+    size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
+    size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
+           b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
+    size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
         rt__host_worker *w = &n->worker[i];
-        unsigned char *at = (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->max_eval_bytes, &ok);
+        unsigned char *at =
+            (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->on_host.max_eval_bytes, &ok);
         if (!ok) break;
         w->block = at;
         w->accumulator = (rt__host_accumulator *)at;
@@ -182,6 +183,6 @@ static ind_status rt__host_instance(ind_instance *n) {
         w->tile = at + sums + a + b;
         w->eval_memory = at + sums + a + b + c;
     }
-    for (uint32_t i = 1; i < x->num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
+    for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }

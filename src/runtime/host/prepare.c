@@ -375,15 +375,17 @@ static size_t rt__host_eval_bytes(const ind__eval *e) {
 static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
-    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
-    ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) {
-        rt__host_kernel *h = &x->host[i];
-        if (x->step[i].call) continue;
+    x->on_host.kernel =
+        (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
+    int64_t *zeros = (int64_t *)ind__alloc(c, (x->sizes.num_symbols + (size_t)1) * sizeof *zeros);
+    ind_status status = x->on_host.kernel && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
+        rt__host_kernel *h = &x->on_host.kernel[i];
+        if (x->launches.step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
-            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
+            status = ind__eval_init(&h->eval, c, h->body, x->sizes.symbol, zeros, x->sizes.num_symbols, NULL,
+                                    x->memory.num_buffers);
         if (status) break;
         /* Memory that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
@@ -395,9 +397,9 @@ static ind_status rt__host_prepare(ind_module *m) {
         h->eval.stamp = NULL;
         h->eval.varying = NULL;
         size_t bytes = rt__host_eval_bytes(&h->eval);
-        if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
-        if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
-        x->any_matmul |= h->matmul;
+        if (bytes > x->on_host.max_eval_bytes) x->on_host.max_eval_bytes = bytes;
+        if (h->max_reduces > x->on_host.max_reduces) x->on_host.max_reduces = h->max_reduces;
+        x->on_host.any_matmul |= h->matmul;
     }
     ind__free(c, zeros);
     return status;
@@ -405,5 +407,6 @@ static ind_status rt__host_prepare(ind_module *m) {
 
 static void rt__host_free(ind_module *m) {
     ind__executable *x = m->executable;
-    for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
+    for (uint32_t i = 0; x->on_host.kernel && i < x->launches.num_steps; i++)
+        ind__eval_free(&x->on_host.kernel[i].eval);
 }
