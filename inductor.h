@@ -21937,7 +21937,7 @@ static const char *ind__compilation_origin(uint32_t node, void *user) {
 
 static ind_status ind__compile_schedule(ind__compilation *k) {
     const bool planned = k->device == IND_DEVICE_CUDA || k->desc.emit_only;
-    if (k->desc.fusion.row_blocks <= 0 && planned) k->desc.fusion.row_blocks = k->target.max_cluster;
+    if (planned) ind__target_fusion(&k->target, &k->desc.fusion);
     ind_status status = ind__split_reductions(k->lowered, &k->desc.fusion);
     if (!status && ind__verifying(k->context)) status = ind__lowered_verify(k->lowered);
     if (!status)

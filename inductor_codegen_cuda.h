@@ -94,8 +94,8 @@ extern "C" {
 /* ================================================================================================ src/cuda/target.h */
 /* ------------------------------------------------------------------------------------------------ >>target */
 
-/* Thresholds of the code generator: field, value, what it is, source. All were measured on an H200, or follow from its
-   data sheet. No other device was measured: the values are the same for all targets. */
+/* Thresholds of the code generator: field, value, meaning, source. The sources name kernels that were timed on an H200,
+   its data sheet, or a compiler's version. Other devices were not measured: they have the same values. */
 #define IND_THRESHOLDS(X)                                                                                              \
     X(flight_bytes, 32, "bytes that a thread should have in flight",                                                   \
       "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short "   \
@@ -161,6 +161,100 @@ extern "C" {
     X(product_latency, 900, "cycles of a copy from the L2 in a product", "480 timings of 16 products")                 \
     X(product_start, 800, "cycles of a product's block besides its steps", "480 timings of 16 products")               \
     X(product_epilogue, 12, "hundredths of a cycle per sum in the epilogue", "12 bytes per sum, 100 bytes per cycle")  \
+    X(full_registers, 64, "registers of a thread with which full_threads are resident", "65,536 registers")            \
+    X(bounded_elements, 32, "elements of a row in a thread up to which the registers of its block are bounded",        \
+      "NVRTC 13.0, layer_norm")                                                                                        \
+    X(most_elements, 64, "elements of a row in a thread, at most", "cross entropy of 10007 to 16001 bf16")             \
+    X(register_row, 65536, "elements of the longest row in the registers of a block", "1024 threads of most_elements") \
+    X(likely_part, 8, "a variant is made for rows of up to so many times the likely length", "not measured")           \
+    X(block_threads, 512, "threads of a block with a row, first choice", "half of all threads resident in two blocks") \
+    X(block_elements, 32, "elements of a row in a thread for which that is chosen",                                    \
+      "sums, norms, softmax of long rows")                                                                             \
+    X(block_warps, 2, "warps of a block with a row, at least", "rows of 1025 elements and more")                       \
+    X(small_block, 256, "threads of a block, of which several are resident without a register limit",                  \
+      "embedding + layer_norm of 2048 bf16: 0.93 and 0.98 of a copy")                                                  \
+    X(small_warps, 4, "warps of such a block for rows that are only reduced, at least", "cross entropy of 10007 bf16") \
+    X(run_wide_registers, 40, "registers of a thread for its part of a row beside the columns of a run, 1024 threads", \
+      "layer_norm backward")                                                                                           \
+    X(run_block_registers, 88, "the same of fewer threads", "layer_norm backward")                                     \
+    X(wide_registers, 48, "registers of a thread for its part of a row, 1024 threads", "NVRTC 13.0")                   \
+    X(length_step, 256, "the hinted length of rows is rounded up to a multiple of it",                                 \
+      "vectors of 8 elements in 32 lanes")                                                                             \
+    X(length_quarters, 3, "quarters of that length from which on the variant for it is used",                          \
+      "all but the last of four iterations are whole")                                                                 \
+    X(alone_elements, 32, "elements of a row in a thread above which its block is alone on an SM",                     \
+      "group_norm of 32768")                                                                                           \
+    X(waiting_elements, 16, "elements of a row in a thread above which rows wait in shared memory",                    \
+      "softmax, rms_norm, layer_norm of 8192 to 32768")                                                                \
+    X(late_threads, 128, "threads of a block that reads misaligned operands after the last combine",                   \
+      "layer_norm of 5003 to 20011 bf16")                                                                              \
+    X(late_blocks, 8, "such blocks on an SM", "layer_norm of 5003 bf16")                                               \
+    X(late_registers, 48, "registers of a thread with two such operands of f16",                                       \
+      "layer_norm of 4093 f16: 77.6 % of a copy with 72, 96.2 with 48")                                                \
+    X(late_wide_registers, 64, "the same of other types",                                                              \
+      "layer_norm of 4093 bf16: 94.3 % of a copy with 48, 96.4 with 64")                                               \
+    X(misaligned_registers, 40, "registers of a thread of misaligned rows besides what it holds", "NVRTC 13.0")        \
+    X(index_sectors, 50, "sectors of a row from which on an indexed element may be read again",                        \
+      "cross entropy of 128 f32: 96 % of a copy in the L1, 90 past it")                                                \
+    X(segment_extra, 3, "idle lanes of a segment are at most 1 / this of its vectors", "channels of 7 x 7")            \
+    X(segment_idle, 16, "lanes without a segment are at most 1 / this of all lanes", "channels of 7 x 7")              \
+    X(loop_steps, 4, "steps of a thread along a looped row, at least", "softmax and sums of long rows")                \
+    X(loop_threads, 512, "threads of a block that loops over a row", "softmax and sums of long rows")                  \
+    X(loop_small, 256, "the same where states are combined chunk by chunk", "cross entropy of 36007 to 120011")        \
+    X(loop_idle, 10, "percent more of idle blocks that this may cost",                                                 \
+      "671 rows of 200003 bf16: 89 % with 512 threads, 77 with 256")                                                   \
+    X(loop_flight, 64, "bytes of loads of a thread in flight there", "NVRTC 13.0, cross entropy")                      \
+    X(loop_registers, 48, "registers of a thread of a loop whose launch runs a second kernel, at least", "NVRTC 13.0") \
+    X(turn_threads, 256, "threads of a block that takes turns with others on an SM",                                   \
+      "softmax, rms_norm of 12288 to 65536")                                                                           \
+    X(turn_blocks, 3, "such blocks on an SM", "softmax, rms_norm of 12288 to 65536")                                   \
+    X(weights_share, 3, "with operands that all rows share, rows take 1 / this of shared memory",                      \
+      "layer_norm of 12288 to 32768 bf16")                                                                             \
+    X(four_share, 3, "four blocks of rows leave 1 / this of shared memory to the L1",                                  \
+      "layer_norm of 9001 to 20011 bf16")                                                                              \
+    X(three_share, 4, "the same of three blocks", "layer_norm of 9001 to 20011 bf16")                                  \
+    X(turn_cluster, 4, "blocks of a cluster that takes turns, at most", "softmax of 32768 to 131072")                  \
+    X(wide_cluster, 8, "blocks of a cluster above which only the next row is staged",                                  \
+      "softmax of 262147 f32: 86 and 90 % of a copy")                                                                  \
+    X(trim_percent, 90, "a block of a cluster has fewer threads if these suffice, in percent", "layer_norm of 200003") \
+    X(staged_row, (1 << 24), "elements of the longest row in shared memory", "index arithmetic")                       \
+    X(warp_threads, 128, "threads of a block of short rows", "sums, norms, softmax of short rows")                     \
+    X(lane_elements, 32, "elements of a row in a lane, at most", "sums, norms, softmax of short rows")                 \
+    X(row_cost, 16, "cost of the combines of a row, in instructions of a lane",                                        \
+      "rows of 3 to 1024 with 1 to 32 lanes")                                                                          \
+    X(load_cost, 18, "the same of a load per line", "rows of 3 to 1024 with 1 to 32 lanes")                            \
+    X(store_cost, 20, "the same of a store per line", "rows of 3 to 1024 with 1 to 32 lanes")                          \
+    X(sector_cost, 16, "the same of a store per sector", "rows of 3 to 1024 with 1 to 32 lanes")                       \
+    X(edge_cost, 6, "the same of an iteration over the edges", "rows of 3 to 1024 with 1 to 32 lanes")                 \
+    X(step_percent, 25, "cost of each further step of a lane if there are few rows, in percent",                       \
+      "rows of 3 to 1024 with 1 to 32 lanes")                                                                          \
+    X(scan_lines, 16, "vectors of a scanned row in a thread, at most", "cumsum of 1024 to 16,384")                     \
+    X(scan_lanes, 8, "lanes of a scanned row in several steps, at least", "cumsum of short rows")                      \
+    X(scan_threads, 512, "threads of a block that scans a row", "cumsum of 1024 to 16,384")                            \
+    X(scan_small, 256, "the same where it loops and there are two rows or more per SM", "cumsum of long rows")         \
+    X(scan_least, 128, "threads of a block that loops over a scanned row, at least", "cumsum of long rows")            \
+    X(scan_columns_fill, 75, "percent of the SMs that should have a block that scans columns", "cumsum of columns")    \
+    X(scan_columns_words, 48, "registers of a thread for the states and the next chunk of columns",                    \
+      "cumsum of columns")                                                                                             \
+    X(lookback_gain, 2, "times by which sharing rows must be faster", "cumsum of few rows")                            \
+    X(lookback_launches, 2, "launches that waiting for previous blocks costs", "cumsum of few rows")                   \
+    X(sort_threads, 512, "threads of a block that sorts in shared memory", "topk, sort")                               \
+    X(sort_warps, 16, "warps for which its scans have shared memory", "sort_threads")                                  \
+    X(column_outputs, 1024, "columns per SM from which on each has a thread of its own", "sums of columns")            \
+    X(column_threads, 128, "threads of a block of columns then", "sums of columns")                                    \
+    X(column_rows, 32, "rows of columns that several blocks share, at least, if there are so many columns",            \
+      "sums of columns")                                                                                               \
+    X(column_few_rows, 8, "the same for fewer columns; rows per thread of a block of columns", "sums of columns")      \
+    X(column_states, 128, "bytes of the states of neighbouring columns in a thread, at most", "sums of columns")       \
+    X(split_registers, 40, "registers of a thread for loads in flight and states of lanes",                            \
+      "of 128; u8 values that are added as i64")                                                                       \
+    X(pointwise_threads, 256, "threads of a block of a pointwise kernel", "eight blocks per SM")                       \
+    X(tile_side, 128, "elements of the side of a transposed tile, at most", "transposes of 8192^2")                    \
+    X(tile_side_bytes, 256, "bytes of it that suffice", "two lines of the L2")                                         \
+    X(tiles_per_sm, 2, "tiles per SM, at least", "all SMs are busy")                                                   \
+    X(tile_narrow, 64, "side of a tile without vectors, 1 and 2 bytes", "transposes of 8192^2")                        \
+    X(tile_wide, 32, "the same of wider elements", "transposes of 8192^2")                                             \
+    X(copy_percent, 89, "percent of the rate of the memory that copies reach", "4275 of 4800 GB/s")                    \
     X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
 
 /* 0: the value of the table. */
@@ -181,7 +275,7 @@ typedef struct ind_target {
     int max_cluster;          /* blocks that can see each other's shared memory; 1: no clusters */
     int registers_per_thread; /* 255 */
     /* What the predicted times are made of: rates of the vendor's data sheet, and what a kernel takes at the least.
-       Copies reach 0.89 of the memory's rate (4275 of the 4800 GB/s of an H200, measured), so that is counted on. */
+       Copies reach copy_percent of the memory's rate. */
     int memory_bytes_per_ns;
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
@@ -189,9 +283,12 @@ typedef struct ind_target {
     int sm_registers;        /* 32-bit registers of a multiprocessor */
     int sm_threads;          /* resident threads of a multiprocessor, at most */
     int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
+    int l1_bytes;            /* of a multiprocessor: L1 cache and shared memory together */
     ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
+/* Fills the zero figures of a fusion policy with those of the target. */
+void ind__target_fusion(const ind_target *t, ind_fusion_policy *p);
 /* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
@@ -474,9 +571,9 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns;     /* predicted, of all kernels */
-    ind__tuning tuning;   /* for the variant that is being planned */
-    ind__row_range range; /* of its row lengths */
+    ind_expr time_ns;   /* predicted, of all kernels */
+    ind__tuning tuning; /* for the variant that is being planned */
+    int64_t from, to;   /* the elements of its rows */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */
@@ -635,8 +732,10 @@ typedef struct cg__decider {
 
 #define IND__CG_INT32_MAX 2147483647
 
-#define IND__CG_SECTOR_BYTES 32   /* smallest transfer of memory and L2 */
-#define IND__CG_LINE_BYTES   128  /* covered by one L1 lookup */
+#define IND__CG_MAX_THREADS   1024  /* of a block (CUDA C++ Programming Guide, "Compute Capabilities") */
+#define IND__CG_STATIC_SHARED 49152 /* bytes of shared memory of a block without opting in to more */
+#define IND__CG_SECTOR_BYTES  32    /* smallest transfer of memory and L2 */
+#define IND__CG_LINE_BYTES    128   /* covered by one L1 lookup */
 
 /* ======================================================================================= src/cuda/prelude/types.cuh */
 // Storage types of 8 and 16 bits, their conversions, and vectors.
@@ -4644,7 +4743,7 @@ static int cg__least_registers(const ind__writer *w) {
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
     if (across < 2) return w->target->thresholds.least_registers;
-    return halves == across ? 48 : 64;
+    return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
@@ -4652,7 +4751,7 @@ static int cg__least_registers(const ind__writer *w) {
    below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
+    int registers = w->target->thresholds.misaligned_registers + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -4762,7 +4861,9 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again &&
+            (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * w->target->thresholds.index_sectors))
+            return false;
     }
     return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
@@ -6262,7 +6363,9 @@ static int cg__unroll_steps(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
-    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
+    const int in_flight = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w)
+                              ? w->target->thresholds.loop_flight
+                              : w->target->thresholds.flight_bytes;
     while (steps > 2 && steps * bytes > in_flight) steps /= 2;
     return steps;
 }
@@ -7484,8 +7587,9 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
-                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
+    while (steps > 1 &&
+           (steps * bytes > w->target->thresholds.split_flight || steps * kept > w->target->thresholds.split_flight ||
+            steps * bytes + states > w->target->thresholds.split_registers * 4))
         steps /= 2;
     return steps;
 }
@@ -10449,7 +10553,7 @@ static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
     const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
-    return full && tiles >= 2.0 * w->target->num_sms;
+    return full && tiles >= (double)w->target->thresholds.tiles_per_sm * w->target->num_sms;
 }
 
 /* The side of tiles that vectors of n fill, 0: none suits. A warp reads 8 vectors side by side, and each thread writes
@@ -10459,20 +10563,23 @@ static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group,
     int size = 32;
     while (size < 8 * n || size * size < 256 * n * group) size *= 2;
     if (!cg__suits_tile(w, x, y, size)) return 0;
-    while (size < 128 && size * bytes < 256 && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
+    const ind_thresholds *t = &w->target->thresholds;
+    while (size < t->tile_side && size * bytes < t->tile_side_bytes && cg__suits_tile(w, x, y, 2 * size)) size *= 2;
     return size;
 }
 
 static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const int bytes = cg__widest_tile(&d->w, x, y), group = bytes < 4 ? 4 / bytes : 1;
-    for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
+    for (int n = 16; n >= group && n >= 2 && v->threads == t->pointwise_threads; n /= 2) {
         const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
         if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->of.tile.m = v->of.tile.n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
-        if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        if (!d->part_threads)
+            v->threads = cg__pow2_at_least(size * size / (n * group), t->pointwise_threads, IND__CG_MAX_THREADS);
         return true;
     }
     cg__no_vectors(d);
@@ -10484,7 +10591,9 @@ static void cg__choose_transpose(cg__decider *d, int x, int y) {
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
     const bool vectors = cg__choose_tile_vector(d, x, y);
-    if (!vectors) v->of.tile.m = v->of.tile.n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
+    if (!vectors)
+        v->of.tile.m = v->of.tile.n =
+            cg__widest_tile(&d->w, x, y) <= 2 ? d->w.target->thresholds.tile_narrow : d->w.target->thresholds.tile_wide;
     v->per_thread = v->of.tile.m * v->of.tile.n / v->threads;
     cg__tile_blocks(&d->w, x, y, blocks);
     cg__set_axes(d, blocks);
@@ -10607,7 +10716,7 @@ static void cg__choose_pointwise(cg__decider *d) {
     cg__merge_vars(d);
     cg__analyse(d);
     cg__choose_index_bits(d);
-    v->threads = d->part_threads ? d->part_threads : 256;
+    v->threads = d->part_threads ? d->part_threads : d->w.target->thresholds.pointwise_threads;
     v->vector = v->rows = v->per_thread = 1;
     d->plan->tile_y = cg__transposed_var(&d->w);
     if (d->plan->tile_y >= 0) {
@@ -10645,18 +10754,15 @@ static int cg__state_bytes(const ind__writer *w) {
     return sum;
 }
 
-#define IND__CG_STATIC_SHARED                                                                                          \
-    49152 /* bytes that a block may have without asking for more (CUDA C Programming Guide)                            \
-           */
-
 /* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
 static void cg__choose_column(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024 || length < 8;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * t->column_outputs || length < t->column_few_rows;
     v->strategy = IND_STRATEGY_COLUMN;
-    v->rows = enough ? 128 : 32;
-    v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
+    v->rows = enough ? t->column_threads : 32;
+    v->threads = enough ? t->column_threads : 32 * cg__pow2_at_least(length / t->column_few_rows, 4, 32);
     while (v->threads > v->rows && v->threads * cg__state_bytes(&d->w) > IND__CG_STATIC_SHARED) v->threads /= 2;
     v->vector = 1;
     v->per_thread = 1;
@@ -10712,26 +10818,27 @@ static double cg__touched(double run, double row, int piece) {
    idle ones too, and for the row, to which joins add about 16; and for each access of a step the lines that the L1
    looks up, and for stores the sectors that go to the L2. Weights: sums, losses, norms and softmax of rows of 3 to 1024
    bf16 and f32 with 1 to 32 lanes on an H200. */
-static double cg__lanes_cost(const cg__row_work *x, int64_t vectors, int vector, int lanes) {
+static double cg__lanes_cost(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector, int lanes) {
     const int64_t steps = (vectors + lanes - 1) / lanes;
-    if (x->few) return (double)(steps * lanes) * (1 + 0.25 * (double)(steps - 1));
+    if (x->few) return (double)(steps * lanes) * (1 + t->step_percent / 100.0 * (double)(steps - 1));
     const double bytes = (double)x->bytes / x->loads, row = bytes * (double)vectors;
     const double run = lanes < vectors ? bytes * lanes : row;
     const double lines = cg__touched(run, row, IND__CG_LINE_BYTES),
                  sectors = cg__touched(run, row, IND__CG_SECTOR_BYTES);
-    return (double)lanes * (double)(16 + x->once + steps * vector) +
-           (double)steps * (lines * (18 * x->loads + 20 * x->stores) + sectors * 16 * x->stores);
+    return (double)lanes * (double)(t->row_cost + x->once + steps * vector) +
+           (double)steps *
+               (lines * (t->load_cost * x->loads + t->store_cost * x->stores) + sectors * t->sector_cost * x->stores);
 }
 
 /* The same for the edges of a row, in rounds of one element each that lie in two lines. */
-static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
+static double cg__edges_cost(const ind_thresholds *t, const cg__row_work *x, int most, int lanes) {
     const int rounds = (most + lanes - 1) / lanes;
-    return rounds * (double)(lanes * 6 + 2 * (18 * x->loads + 20 * x->stores));
+    return rounds * (double)(lanes * t->edge_cost + 2 * (t->load_cost * x->loads + t->store_cost * x->stores));
 }
 
 /* May a lane hold so many vectors of a row, beside others? */
 static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
-    if (vectors * vector > 32) return false;
+    if (vectors * vector > t->lane_elements) return false;
     if (x->few || vectors == 1) return true;
     return vectors * x->bytes <= (x->stores ? 1 : 2) * t->flight_bytes &&
            x->words * (double)(vectors * vector) <= t->lane_registers;
@@ -10756,17 +10863,18 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
     const int64_t vectors = (longest + rest) / v->vector;
     const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
     const cg__row_work x = cg__find_row_work(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     int best = 32;
     const bool meet =
         d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
-    double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
-    for (int lanes = 16; lanes * d->w.target->thresholds.edge_rounds >= edges && lanes && !meet; lanes /= 2) {
-        if (!cg__lane_holds(&d->w.target->thresholds, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
-        const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
+    double least = cg__lanes_cost(t, &x, likely, v->vector, best) + cg__edges_cost(t, &x, edges, best);
+    for (int lanes = 16; lanes * t->edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+        if (!cg__lane_holds(t, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
+        const double cost = cg__lanes_cost(t, &x, likely, v->vector, lanes) + cg__edges_cost(t, &x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
     }
     v->strategy = IND_STRATEGY_ROW_WARP;
-    v->threads = 128;
+    v->threads = t->warp_threads;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
@@ -10778,8 +10886,10 @@ static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
-    if (w->kernel->run) return threads == 1024 ? 40 : 88;
-    return threads == 1024 ? 48 : w->target->thresholds.kept_registers;
+    const ind_thresholds *t = &w->target->thresholds;
+    const bool wide = threads == IND__CG_MAX_THREADS;
+    if (w->kernel->run) return wide ? t->run_wide_registers : t->run_block_registers;
+    return wide ? t->wide_registers : t->kept_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many rounds. */
@@ -10829,22 +10939,22 @@ static bool cg__has_few(ind__writer *w) {
    what it loads, of one of few elements what it keeps, and the rest of a kernel; else half of what 512 may have. */
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
-    if (!reduces && !cg__has_few(w)) return 64;
+    if (!reduces && !cg__has_few(w)) return w->target->thresholds.full_registers;
     const int wished =
         ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
-    return reduces || wished < 64 ? wished : 64;
+    return reduces || wished < w->target->thresholds.full_registers ? wished : w->target->thresholds.full_registers;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int most = w->target->sm_threads / 32;
     const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
 /* Do several blocks fit whatever registers they take? */
 static bool cg__fit_anyway(ind__writer *w) {
-    return w->variant->threads < 256 && !cg__gathers_rows(w) && !cg__has_few(w);
+    return w->variant->threads < w->target->thresholds.small_block && !cg__gathers_rows(w) && !cg__has_few(w);
 }
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
@@ -10876,20 +10986,21 @@ static bool cg__wish_blocks(cg__decider *d) {
     ind__variant *v = d->variant;
     if (v->misaligned) return cg__wish_shifted_blocks(d);
     const bool reduces = cg__looped_sweeps(&d->w) == 1;
-    const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone =
-        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int least = cg__wished_registers(&d->w, reduces),
+              fewest = least < t->full_registers ? 2 : 1; /* ways with a bound */
+    const bool alone = d->plan->part ? v->threads == t->full_threads : cg__blocks_of(&d->w, least) < 2;
     if (reduces && !d->w.kernel->run && alone) return false;
     if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
-    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
-    const bool few = may && least <= 64 && d->way < fewest;
-    const int registers = d->way == 0 ? least : 64;
+    const bool may = v->threads < t->full_threads && (reduces || v->per_thread <= t->bounded_elements);
+    const bool few = may && least <= t->full_registers && d->way < fewest;
+    const int registers = d->way == 0 ? least : t->full_registers;
     d->more_ways = d->way < (may ? fewest + 1 : 1);
     if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
         cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
+        cg__why(d, "%s; without the limit of %d registers per thread", v->why, t->full_registers);
     return few || d->more_ways;
 }
 
@@ -10921,8 +11032,9 @@ static bool cg__knows_at_launch(const ind__writer *w) {
 static void cg__fit_walkers(cg__decider *d) {
     ind__variant *v = d->variant;
     ind_context *c = d->w.context;
-    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
-    if (v->threads < 512) v->threads = 512;
+    const ind_expr warps =
+        ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * d->w.target->thresholds.loop_steps * v->vector));
+    if (v->threads < d->w.target->thresholds.loop_threads) v->threads = d->w.target->thresholds.loop_threads;
     v->of.row.fitted =
         ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
     if (!ind__ok(v->of.row.fitted)) cg__fail(&d->w);
@@ -10945,13 +11057,15 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
     const ind_expr apart = ind_expr_sub(cg__segment_start(w, i, 1), cg__segment_start(w, i, 0));
     const int sector = cg__sector_elements(w, i);
     const int64_t lanes = (vectors + sector - 1 + 31) / 32 * 32;
-    return ind_known_multiple(apart, sector) && lanes * 3 <= vectors * 4 ? lanes : vectors;
+    return ind_known_multiple(apart, sector) && (lanes - vectors) * w->target->thresholds.segment_extra <= vectors
+               ? lanes
+               : vectors;
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
 static bool cg__take_segments(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
-    if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
+    if (!pieces || (lanes - pieces * each) * d->w.target->thresholds.segment_idle > lanes) return false;
     d->variant->of.row.segments = (int)pieces;
     d->variant->of.row.segment_lanes = (int)each;
     return true;
@@ -11024,29 +11138,31 @@ static void cg__wish_warp_blocks(cg__decider *d) {
    threads are not reached. Of narrow ones that are used again, few, if so many threads do: cg__may_have_few. */
 static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
-    const int threads = cg__pow2_at_least(longest / 32, 64, 512);
+    const ind_thresholds *t = &w->target->thresholds;
+    const int threads = cg__pow2_at_least(longest / t->block_elements, 32 * t->block_warps, t->block_threads);
     if (cg__may_have_few(w)) {
-        const int few =
-            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
-        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
+        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, t->few_elements / v->vector);
+        if (few >= 32 * t->block_warps && few <= t->few_threads) return few;
     }
-    if (v->vector <= 4 || threads < (v->misaligned ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
-    const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
-    return fewest > 256 ? fewest : cg__pow2_at_least(fewest, 128, 256);
+    if (v->vector <= 4 || threads < (v->misaligned ? t->small_block : t->block_threads) || cg__looped_sweeps(w) > 1)
+        return threads;
+    const int fewest = cg__threads_of(longest / v->vector, t->most_elements / v->vector);
+    return fewest > t->small_block ? fewest : cg__pow2_at_least(fewest, 32 * t->small_warps, t->small_block);
 }
 
 /* A row in the registers of a block; false if it is too long. */
 static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     double words = cg__kept_words(&d->w);
-    if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
-    for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
+    if (longest > t->register_row || cg__likely_row(&d->w) * t->likely_part < longest) return false;
+    for (int threads = cg__least_threads(&d->w, longest); threads <= IND__CG_MAX_THREADS; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         int64_t per_vector = cg__choose_segments(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->misaligned ? -v->vector : -1) + per_vector) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
-        if (v->misaligned && cg__misaligned_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
-                                 d->w.target->sm_registers / threads)
+        if (per_thread > t->most_elements || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
+        if (v->misaligned &&
+            cg__misaligned_words(&d->w, (int)per_thread, 3) + t->other_registers > d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
@@ -11212,12 +11328,14 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
    81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
     if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most)
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
+        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
+            blocks * cg__staged_bytes(&d->w) <= most)
             continue;
         most = blocks * cg__staged_bytes(&d->w);
         best = *d->variant;
@@ -11243,8 +11361,7 @@ static bool cg__reads_late(const ind__writer *w) {
 /* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
    (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
-    return bytes <=
-           (double)w->target->shared_per_sm + (28 << 10) - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
+    return bytes <= (double)w->target->l1_bytes - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
 /* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
@@ -11255,11 +11372,15 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_joins(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
+    if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
+        return true;
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+        return true;
+    return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
+           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -11276,6 +11397,7 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
@@ -11284,14 +11406,15 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
-        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(&d->w, words.common)))
+        cg__fits_block(d, longest, t->block_threads, 2, several && !across ? 2 * in_flight : in_flight) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / t->weights_share
+         : late             ? longest > (int64_t)t->full_threads * t->alone_elements ||
+                      cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
-        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
+    if (!across && cg__fits_block(d, longest, t->turn_threads, t->turn_blocks, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, t->block_threads, 1, in_flight) &&
+        words.common * d->variant->per_thread <= t->kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;
@@ -11308,11 +11431,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > 4)
+    const int cluster = d->w.target->thresholds.turn_cluster;
+    if (d->max_cluster < cluster || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > cluster)
         return false;
-    v->of.row.cluster = 4;
+    v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+           cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -11328,7 +11453,9 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
-    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
+        return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
@@ -11337,18 +11464,19 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, t->turn_threads, 2, 2) &&
+            cg__holds(&d->w, words.values + words.common))
             return true;
         *d->variant = one;
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
     if (!one.misaligned && one.vector > 4 && one.of.row.cluster > 1 && several &&
-        cg__choose_cluster(d, longest, 256, 3, 2))
+        cg__choose_cluster(d, longest, t->turn_threads, t->turn_blocks, 2))
         return true;
     *d->variant = one;
-    if (one.of.row.cluster <= 8 || cg__copies_beside(&d->w)) return true;
-    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+    if (one.of.row.cluster <= t->wide_cluster || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 1) ||
         !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
         *d->variant = one;
     return true;
@@ -11379,13 +11507,18 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
+    if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
+        !cg__has_room(&d->w))
+        *v = before;
 }
 
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (longest > t->staged_row || cg__likely_row(&d->w) * t->likely_part < longest || d->plan->part ||
+        d->w.kernel->run)
+        return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->of.row.stage.persistent = stays;
     v->of.row.stage.once = v->misaligned; /* for the question what could be held */
@@ -11441,7 +11574,8 @@ static bool cg__misaligned_alone(cg__decider *d, int64_t longest) {
 static bool cg__stages_alone(cg__decider *d, int64_t longest) {
     const ind__variant before = *d->variant;
     d->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && cg__row(&d->w)->cluster == 1;
+    const bool one =
+        cg__choose_cluster(d, longest, d->w.target->thresholds.block_threads, 1, 2) && cg__row(&d->w)->cluster == 1;
     *d->variant = before;
     return one;
 }
@@ -11452,9 +11586,12 @@ static bool cg__stages_alone(cg__decider *d, int64_t longest) {
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
 static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
-    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int64_t largest = (int64_t)t->full_threads * t->alone_elements;
+    bool alone =
+        longest > largest || (longest > (int64_t)t->block_threads * t->alone_elements && cg__num_joins(&d->w) > 1);
     if (d->variant->misaligned) alone = cg__misaligned_alone(d, longest);
-    if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
+    if (alone && cg__reads_broadcast(&d->w)) alone = longest > largest || cg__stages_alone(d, longest);
     if (alone && cg__choose_row_staged(d, longest, true)) return true;
     return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
@@ -11467,7 +11604,9 @@ static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
 static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
     const int way = d->way;
     const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
-    const bool waits = longest > (late ? 128 * 32 + 2 * d->variant->vector : 512 * 16);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const bool waits = longest > (late ? t->late_threads * t->alone_elements + 2 * d->variant->vector
+                                       : t->block_threads * t->waiting_elements);
     const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
     d->way = way;
     return found;
@@ -11487,12 +11626,14 @@ static bool cg__assumes_length(const cg__decider *d) {
 static int64_t cg__guard_length(cg__decider *d) {
     ind_context *c = d->w.context;
     const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
-    int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    int64_t longest = (ind_hint(row) + t->length_step - 1) / t->length_step * t->length_step,
+            most = cg__upper_bound(row);
     if (d->variant->range.to) longest = d->variant->range.to;
     if (longest > most) longest = most;
-    d->plan->row_from = d->variant->range.to
-                            ? d->variant->range.from
-                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    d->plan->row_from = d->variant->range.to ? d->variant->range.from
+                                             : longest / 4 * t->length_quarters +
+                                                   16; /* and what lies before the first boundary and behind the last */
     if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
         !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
         cg__fail(&d->w);
@@ -11542,8 +11683,9 @@ static int cg__looped_cluster(const cg__decider *d) {
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
-    return w->plan->handover && registers < 48 ? 48 : registers;
+    const ind_thresholds *t = &w->target->thresholds;
+    const double registers = t->other_registers + (double)t->loop_flight / cg__element_bytes(w);
+    return w->plan->handover && registers < t->loop_registers ? t->loop_registers : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
@@ -11560,9 +11702,12 @@ static double cg__places_taken(const ind__writer *w, double rows, int threads) {
    turn (671 rows of 200003 bf16 89 and 77, 1118 of 120011 91 and 85, 838 of 80021 f32 90 and 80; but 291 of 230003 f32,
    which all have a place at once, 79 and 94). */
 static int cg__most_walkers(ind__writer *w, int64_t rows) {
-    if (rows < 2 * w->target->num_sms) return 1024;
-    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return 512;
-    return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
+    const ind_thresholds *t = &w->target->thresholds;
+    if (rows < 2 * w->target->num_sms) return IND__CG_MAX_THREADS;
+    if (cg__looped_sweeps(w) > 1 || !cg__joins_chunks(w)) return t->loop_threads;
+    const double few = cg__places_taken(w, (double)rows, t->loop_threads),
+                 many = cg__places_taken(w, (double)rows, t->loop_small);
+    return many + t->loop_idle / 100.0 < few ? t->loop_threads : t->loop_small;
 }
 
 /* Why a row is not kept in registers. */
@@ -11577,7 +11722,8 @@ static void cg__choose_row_looped(cg__decider *d) {
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
+    v->threads =
+        cg__pow2_at_least(length / (v->vector * d->w.target->thresholds.loop_steps), 32, cg__most_walkers(&d->w, rows));
     if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
     cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
     if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
@@ -11647,7 +11793,9 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
-    if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
+    if (longest <= d->w.target->thresholds.register_row &&
+        cg__likely_row(&d->w) * d->w.target->thresholds.likely_part >= longest)
+        return false;
     if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
         return false;
@@ -11665,7 +11813,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
    has no more of them than there are threads. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool fits = n * states <= 128 && d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        bool fits = n * states <= d->w.target->thresholds.column_states &&
+                    d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
         if (fits && 32 * n <= d->variant->threads && cg__try_vector(d, d->plan->domain.rank - 1, n, false)) return n;
     }
     cg__no_vectors(d);
@@ -11677,15 +11826,18 @@ static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
-    if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough =
+        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
+        return false;
+    v->threads = enough ? t->column_threads : t->split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
     cg__fit_split_steps(d, v->threads);
     v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
+    int64_t least = t->split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
     cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
             v->rows, v->threads / x, v->vector,
@@ -11791,7 +11943,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
-    int lines = 16;
+    int lines = w->target->thresholds.scan_lines;
     if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
@@ -11857,9 +12009,11 @@ static bool cg__prefers_lookback(const ind__writer *w) {
     if (rows < 1 || !cg__scans_only(w)) return false;
     if (ind__expr_has_kind(cg__r_numel(w), IND_SYMBOL_UNBACKED)) return false;
     if (ind__expr_has_kind(cg__p_numel(w), IND_SYMBOL_UNBACKED)) return false;
-    double row = (double)length * cg__scan_bytes_moved(w) / (0.89 * t->memory_bytes_per_ns);
+    double row =
+        (double)length * cg__scan_bytes_moved(w) / (t->thresholds.copy_percent / 100.0 * t->memory_bytes_per_ns);
     double walked = row * t->num_sms * (double)((rows + t->num_sms - 1) / t->num_sms);
-    return walked > 2 * (row * (double)rows + 2 * t->launch_ns);
+    return walked >
+           t->thresholds.lookback_gain * (row * (double)rows + (double)t->thresholds.lookback_launches * t->launch_ns);
 }
 
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
@@ -11867,7 +12021,8 @@ static void cg__choose_lookback(cg__decider *d) {
     ind__variant *v = d->variant;
     int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
-    v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
+    v->threads = cg__pow2_at_least(points / (lines * v->vector), d->w.target->thresholds.scan_small,
+                                   d->w.target->thresholds.scan_threads);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
@@ -11891,15 +12046,15 @@ static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
     int best = 32;
     for (int lanes = 32; lanes >= 1; lanes /= 2) {
         const int64_t line = (int64_t)lanes * v->vector, needed = (longest + line - 1) / line;
-        if (needed > lines || (needed > 1 && lanes < 8 && covered < INT64_MAX)) break;
+        if (needed > lines || (needed > 1 && lanes < d->w.target->thresholds.scan_lanes && covered < INT64_MAX)) break;
         if (needed * line >= covered && needed > 1) continue;
         best = lanes;
         covered = needed * line;
         v->per_thread = (int)needed * v->vector;
     }
     v->strategy = IND_STRATEGY_SCAN_WARP;
-    v->rows = 128 / best;
-    v->threads = 128;
+    v->threads = d->w.target->thresholds.warp_threads;
+    v->rows = v->threads / best;
     cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
@@ -11923,10 +12078,10 @@ static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
     ind__variant *v = d->variant;
     const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
     int64_t covered = INT64_MAX;
-    int most = 512;
+    int most = d->w.target->thresholds.scan_threads;
     if (longest > most * (int64_t)lines * v->vector) return false;
     if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(&d->w) == 1)
-        most = 1024, lines /= 2;
+        most *= 2, lines /= 2;
     for (int n = lines; n >= (any ? (lines + 1) / 2 : lines); n--) {
         const int per_thread = n * v->vector;
         const int64_t needed = (longest + per_thread - 1) / per_thread, threads = (needed + 31) / 32 * 32;
@@ -11951,11 +12106,12 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
     v->strategy = IND_STRATEGY_SCAN_BLOCK;
     v->rows = 1;
     if (cg__choose_scan_block(d, longest, lines)) return;
-    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? t->scan_threads : t->scan_small;
     const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
     v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
-    v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
-    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
+    v->threads = cg__pow2_at_least(length / v->per_thread, t->scan_least, most);
+    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, t->scan_least, v->threads);
     cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
 
@@ -11964,8 +12120,9 @@ static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
    the rows, that enough is under way, and their states fit into shared memory. */
 static void cg__choose_scan_team(cg__decider *d) {
     ind__variant *v = d->variant;
+    const ind_thresholds *t = &d->w.target->thresholds;
     int64_t rows = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w)),
-            most = d->w.target->num_sms * 3 / 4;
+            most = d->w.target->num_sms * t->scan_columns_fill / 100;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
     cg__choose_scan_vector(d, d->plan->domain.rank - 1, n);
@@ -11975,14 +12132,14 @@ static void cg__choose_scan_team(cg__decider *d) {
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, t->scan_columns_words),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
-    int team =
-        cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = t->scan_flight;
+    int team = cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line,
+                                 t->scan_least / lanes, t->scan_threads / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
     while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(&d->w) > IND__CG_STATIC_SHARED) team /= 2;
-    if (team * lanes < 128) lanes = 128 / team;
+    if (team * lanes < t->scan_least) lanes = t->scan_least / team;
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
@@ -12006,7 +12163,7 @@ static void cg__choose_scan(cg__decider *d) {
     if (column && cg__scans_only(&d->w)) {
         cg__choose_scan_team(d);
     } else if (column) {
-        v->threads = v->rows = 128;
+        v->threads = v->rows = d->w.target->thresholds.warp_threads;
         cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
         int64_t longest =
@@ -12033,7 +12190,7 @@ static int cg__pow2_below(int n) {
 static int cg__scan_bytes(const ind__writer *w) {
     int scans = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) scans += cg__is_scan(w, i);
-    return scans * 16 * 16;
+    return scans * 16 * w->target->thresholds.sort_warps;
 }
 
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
@@ -12046,7 +12203,9 @@ static void cg__choose_sort(cg__decider *d) {
     cg__choose_index_bits(d);
     ind_expr n = cg__r_numel(&d->w);
     int bytes = ind_dtype_bytes(cg__sorted_dtype(&d->w, &key));
-    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(&d->w) - cg__scan_bytes(&d->w)) / (bytes + 4);
+    int64_t most =
+        (IND__CG_STATIC_SHARED - d->w.target->thresholds.sort_warps * cg__state_bytes(&d->w) - cg__scan_bytes(&d->w)) /
+        (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
     if (!fits && d->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(d->w.context, most)));
@@ -12058,7 +12217,8 @@ static void cg__choose_sort(cg__decider *d) {
         int states = 32 * cg__state_bytes(&d->w) + 2 * cg__scan_bytes(&d->w);
         v->per_thread = cg__pow2_below((IND__CG_STATIC_SHARED - states) / (bytes + v->index_bits / 8));
     }
-    v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
+    v->threads =
+        cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? d->w.target->thresholds.sort_threads : IND__CG_MAX_THREADS);
     cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
         cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
@@ -12481,8 +12641,9 @@ static bool cg__retune_row_block(cg__decider *d, int threads) {
     const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
     const int64_t lanes = cg__choose_segments(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
-    if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
-                               d->w.target->sm_registers / threads) {
+    if (per_thread > d->w.target->thresholds.most_elements ||
+        cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+            d->w.target->sm_registers / threads) {
         *v = before;
         return false;
     }
@@ -12501,12 +12662,14 @@ static bool cg__retune_threads(cg__decider *d, int threads) {
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
     const bool any = cg__has(&d->w, IND__HAS_ANY_THREADS) || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->misaligned) return false;
+    if (threads < 32 || threads > IND__CG_MAX_THREADS || threads % 32 || !any || d->w.kernel->run || v->misaligned)
+        return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && ind__row_of(v)->batch < 2; break;
     case IND_STRATEGY_ROW_BLOCK:
-        fits = threads >= 64 && !ind__ok(ind__row_of(v)->fitted) && cg__retune_row_block(d, threads);
+        fits = threads >= 32 * d->w.target->thresholds.block_warps && !ind__ok(ind__row_of(v)->fitted) &&
+               cg__retune_row_block(d, threads);
         break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
     case IND_STRATEGY_COLUMN:
@@ -12671,8 +12834,10 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
-        *v = (ind__variant){
-            .assume = assume, .vector = assume ? 8 : 1, .range = p->range, .dependent = cg__launches_dependent(p)};
+        *v = (ind__variant){.assume = assume,
+                            .vector = assume ? 8 : 1,
+                            .range = {p->from, p->to},
+                            .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->way = way;
@@ -12778,17 +12943,16 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     int64_t least, most;
     ind__known_bounds(cg__reduced_numel(x->kernel), &least, &most);
     ind_plan *p = x->plan;
-    p->range.from = 0;
+    p->from = 0;
     for (size_t i = 0; i < num && *rest && !status; i++) {
-        p->range.to = end[i];
-        if (p->range.to >= least) status = cg__next_variant(x, assume);
-        if (p->range.to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num])))
-            break;
-        if (p->range.to >= least) x->num++, status = cg__plan_undivided(x, assume);
-        *rest = most > p->range.to;
-        p->range.from = p->range.to + 1;
+        p->to = end[i];
+        if (p->to >= least) status = cg__next_variant(x, assume);
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
+        *rest = most > p->to;
+        p->from = p->to + 1;
     }
-    p->range.to = 0;
+    p->to = 0;
     return status;
 }
 
@@ -12824,12 +12988,12 @@ static ind_status cg__plan_variants(cg__variants *x) {
         x->num++;
         if (!status && vectors) status = cg__plan_undivided(x, any);
     }
-    x->plan->range.from = 0;
+    x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)
         status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
                                  &unaligned);
-    x->plan->range.from = 0;
+    x->plan->from = 0;
     if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
     x->num++;
     return status;
@@ -13683,8 +13847,6 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
 /* ========================================================================================== src/cuda/cost/predict.c */
 /* ------------------------------------------------------------------------------------------------- >>predict */
 
-enum { IND__CG_COPY_PERCENT = 89 }; /* of the memory's rate that copies reach: see ind_target */
-
 /* Whole nanoseconds that an amount takes at a rate. */
 static ind_expr cg__duration(ind_context *c, ind_expr amount, int64_t rate) {
     return ind_expr_ceildiv(amount, ind_int(c, rate > 0 ? rate : 1));
@@ -13705,7 +13867,7 @@ static ind_expr cg__moved_duration(ind_context *c, const ind_kernel *k, int64_t 
    behind that or hides it. Transcendental functions and f64 count as f32 operations. */
 static void cg__predict_work(const ind_plan *p, const ind_kernel_plan *kp, ind_expr *moving, ind_expr *computing) {
     const ind_target *t = &p->target;
-    const int64_t copy = (int64_t)t->memory_bytes_per_ns * IND__CG_COPY_PERCENT / 100;
+    const int64_t copy = (int64_t)t->memory_bytes_per_ns * t->thresholds.copy_percent / 100;
     const ind__variant *first = kp->part ? kp->part : kp->num_variants ? kp->variant : NULL;
     const bool tensor = first && ind__strategy_has(first->strategy, IND__HAS_TENSOR_CORES);
     *moving = ind_expr_add(*moving, cg__moved_duration(p->context, kp->kernel, copy));
@@ -13966,9 +14128,9 @@ bool ind__is_tuned(const ind__variant *v) {
 ind_status ind__plan_tuned(ind_plan *p, uint32_t kernel, int variant, ind__tuning tuning, ind__variant *out) {
     const ind__variant *first = &p->kernel[kernel].variant[variant];
     int used;
-    p->tuning = tuning, p->range.from = first->range.from, p->range.to = first->range.to;
+    p->tuning = tuning, p->from = first->range.from, p->to = first->range.to;
     ind_status status = cg__plan_variant(p, p->kernel[kernel].kernel, out, first->assume, &used);
-    p->tuning = (ind__tuning){0}, p->range.from = p->range.to = 0;
+    p->tuning = (ind__tuning){0}, p->from = p->to = 0;
     if (!status && (!cg__same_conditions(first, out) || ind__same_source(first, out))) *out = *first;
     return status;
 }
@@ -14012,19 +14174,19 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
 typedef struct cg__architecture {
     int sm;
     bool specific; /* it has an "a" form with architecture-specific instructions */
-    int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, max_cluster;
+    int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, l1_bytes, max_cluster;
     const char *device; /* that stands for it where none is named: a row of cg__devices */
 } cg__architecture;
 
 static const cg__architecture cg__architectures[] = {
-    {80, false, 65536, 2048, 167936, 166912, 1024, 1, "A100"},
-    {86, false, 65536, 1536, 102400, 101376, 1024, 1, "RTX A6000"},
-    {87, false, 65536, 1536, 167936, 166912, 1024, 1, "Jetson AGX Orin"},
-    {89, false, 65536, 1536, 102400, 101376, 1024, 1, "L40S"},
-    {90, true, 65536, 2048, 233472, 232448, 1024, 16, "H200"},
-    {100, true, 65536, 2048, 233472, 232448, 1024, 16, "B200"},
-    {103, true, 65536, 2048, 233472, 232448, 1024, 16, "B300"},
-    {120, true, 65536, 1536, 102400, 101376, 1024, 8, "RTX 5090"},
+    {80, false, 65536, 2048, 167936, 166912, 1024, 192 << 10, 1, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 192 << 10, 1, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 128 << 10, 1, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 256 << 10, 16, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 128 << 10, 8, "RTX 5090"},
 };
 
 /* The row of the compute capability, or of the last one before it. */
@@ -14103,8 +14265,51 @@ void ind__target_defaults(ind_target *t) {
     cg__set_default(&t->sm_registers, a->sm_registers);
     cg__set_default(&t->sm_threads, a->sm_threads);
     cg__set_default(&t->block_shared, a->block_shared);
+    cg__set_default(&t->l1_bytes, a->l1_bytes);
     cg__device_defaults(t, cg__device_named(a->device));
     cg__threshold_defaults(&t->thresholds);
+}
+
+/* A figure of the H200 times the ratio of two numbers of the target and of the H200. */
+static int64_t cg__by_ratio(int64_t figure, double number, double of_h200) {
+    const double scaled = (double)figure * number / of_h200;
+    return scaled < 1 ? 1 : (int64_t)(scaled + 0.5);
+}
+
+typedef enum cg__scale {
+    IND__CG_SCALE_NONE,
+    IND__CG_SCALE_BANDWIDTH,
+    IND__CG_SCALE_OPERATIONS,
+    IND__CG_SCALE_PRODUCTS,
+    IND__CG_SCALE_L2,
+    IND__CG_SCALE_SMS,
+    IND__CG_SCALE_SHARED
+} cg__scale;
+
+static int64_t cg__scaled(const ind_target *t, int64_t figure, cg__scale scale) {
+    const cg__device *h200 = cg__device_named("H200");
+    const double bytes = t->memory_bytes_per_ns, h200_bytes = h200->memory_bytes_per_ns;
+    switch (scale) {
+    case IND__CG_SCALE_BANDWIDTH: return cg__by_ratio(figure, bytes, h200_bytes);
+    case IND__CG_SCALE_OPERATIONS:
+        return cg__by_ratio(figure, t->f32_flops_per_ns / bytes, h200->f32_flops_per_ns / h200_bytes);
+    case IND__CG_SCALE_PRODUCTS:
+        return cg__by_ratio(figure, t->tensor_flops_per_ns / bytes, h200->tensor_flops_per_ns / h200_bytes);
+    case IND__CG_SCALE_L2: return cg__by_ratio(figure, t->l2_bytes, h200->l2_bytes);
+    case IND__CG_SCALE_SMS: return cg__by_ratio(figure, t->num_sms, h200->num_sms);
+    case IND__CG_SCALE_SHARED:
+        return cg__by_ratio(figure, t->shared_per_block, cg__architecture_of(h200->sm)->shared_per_block);
+    case IND__CG_SCALE_NONE: break;
+    }
+    return figure;
+}
+
+void ind__target_fusion(const ind_target *t, ind_fusion_policy *p) {
+    if (p->row_blocks <= 0) p->row_blocks = t->max_cluster;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = (type)cg__scaled(t, value, IND__CG_SCALE_##scale);
+    IND_FUSION_FIGURES(X)
+#undef X
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
@@ -14415,8 +14620,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
         t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
-        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
-        p->target.launch_ns);
+        p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
+        p->target.tensor_flops_per_ns, p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -14512,7 +14717,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
     ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
-               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+               p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns);
     ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
                p->target.launch_ns);
     cg__print_json_expr(t, p->time_ns);

@@ -136,59 +136,80 @@ typedef struct ind_kernel {
 
 /* ------------------------------------------------------------------------------------------------ >>policy */
 
-/* Thresholds of fusion; 0 means the default. */
+/* Figures of the fusion policy: type, field, value, scale, meaning, source. Values were measured on an H200 or follow
+   from its data sheet. The scale names what a figure of another device is proportional to, derived from the H200's by
+   ratio and not measured: BANDWIDTH, OPERATIONS and PRODUCTS (f32 and 16-bit tensor-core rate over memory bandwidth),
+   L2, SMS, SHARED (memory of a block); NONE: the same on all devices. */
+#define IND_FUSION_FIGURES(X)                                                                                          \
+    X(int, max_loops, 64, NONE, "most loops of a kernel", "TorchInductor's max_fusion_size")                           \
+    X(int, max_args, 32, NONE, "most buffers of a kernel", "registers for pointers")                                   \
+    X(int64_t, min_saved, 10, NONE, "bytes that a horizontal fusion must save, at the hints of the sizes",             \
+      "TorchInductor")                                                                                                 \
+    X(int, max_distance, 64, NONE, "horizontal: largest distance in the original order", "TorchInductor")              \
+    X(int, max_scan_stride, 32, NONE, "longest strided row that is both scanned and reduced",                          \
+      "one thread iterates over it, while a reduction alone uses many threads")                                        \
+    X(int64_t, split_share, 8, NONE,                                                                                   \
+      "the partial results of two stages take at most 1/split_share of the bytes whose second read they save",         \
+      "not measured")                                                                                                  \
+    X(int, mix_rows, 16, NONE, "fewest rows per block for partial column sums",                                        \
+      "each run of rows stores and reads back one row of partial results")                                             \
+    X(int, mix_columns, 8192, NONE, "longest row, in registers, of a kernel that also reduces columns",                \
+      "layer_norm backward")                                                                                           \
+    X(int64_t, mix_from, 4 << 20, BANDWIDTH, "bytes of saved reads that pay for the additional launch",                \
+      "about a microsecond")                                                                                           \
+    X(int64_t, mix_flight, 6 << 20, BANDWIDTH, "bytes that blocks must have in flight, in rows of two f32",            \
+      "twice bandwidth x latency (4.8e12 B/s, 0.65 us): nothing is in flight while a row is combined and stored")      \
+    X(int, long_run, 128, NONE, "longest run of rows per block for column reductions, chosen without mix_rows",        \
+      "layer_norm backward, 6144 to 40000 rows")                                                                       \
+    X(int64_t, launch_bytes, 4 << 20, BANDWIDTH,                                                                       \
+      "memory traffic in the time of one launch, which a fusion may lose to strided accesses", "about a microsecond")  \
+    X(int64_t, l2_bytes, 32 << 20, L2, "data read again costs half if it fits here",                                   \
+      "L2 of 50 MiB, less other data in flight")                                                                       \
+    X(int, product_tile, 32, NONE,                                                                                     \
+      "rows and columns of a matmul tile: a prologue is computed once per tile of the other dimension",                \
+      "prologues pay for problems too small for larger tiles")                                                         \
+    X(int, small_tile, 64, NONE, "the same of a matmul that may share a launch", "tiles of small products")            \
+    X(int, product_depth, 64, NONE, "k of a step of a matmul", "tiles of 16-bit products")                             \
+    X(int, function_ops, 8, NONE, "f32 operations of a division or libm function", "not measured")                     \
+    X(int, random_ops, 64, NONE, "f32 operations of a random number or user function", "not measured")                 \
+    X(int, ops_per_byte, 6, OPERATIONS, "f32 operations of a busy GPU per byte of memory traffic",                     \
+      "29e12 / s and 4.8e12 B/s, measured")                                                                            \
+    X(int, fill_blocks, 528, SMS, "blocks that fill the GPU; fewer compute proportionally slower", "132 x 4")          \
+    X(int, macs_per_byte, 64, PRODUCTS,                                                                                \
+      "16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses against plain copies",      \
+      "1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and wgmma, 132 SMs, 2743 bytes per cycle")                       \
+    X(int64_t, step_bytes, 1700 << 10, BANDWIDTH,                                                                      \
+      "memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied",                  \
+      "0.4 us: 4096 k of an 8-bit operand took 45 us, against 19 us after a 13 us kernel that converts it")            \
+    X(int, few_rows, 64, SMS, "a kernel over fewer long rows than this leaves most of a GPU idle", "132 SMs")          \
+    X(int, long_row, 16384, NONE, "elements of a long row", "batch_norm")                                              \
+    X(int, kept_row, 25600, SHARED, "elements of a row that a block has in shared memory", "two f32 rows in 200 KiB")  \
+    X(int, max_scans, 4, NONE, "most scans of a kernel, at most 16", "each needs registers for its thread's segment")  \
+    X(int, max_parts, 64, NONE, "most kernels of a launch", "their arguments fit into the 4 KiB of any launch")        \
+    X(int, max_functions, 8, NONE,                                                                                     \
+      "most different functions of a launch; they compile serially, separate kernels in parallel", "not measured")     \
+    X(int, row_blocks, 1, NONE, "most blocks that share a long row of one kernel", "the target's max_cluster")
+
+/* What fusion may do, and its figures; 0 means the default. */
 typedef struct ind_fusion_policy {
-    bool disable;          /* one kernel per loop: for debugging and for measuring the gain of fusion */
-    int max_loops;         /* most loops of a kernel; default 64 (TorchInductor's max_fusion_size) */
-    int max_args;          /* most buffers of a kernel; default 32 */
-    int64_t min_saved;     /* bytes that a horizontal fusion must save, at the hints of the sizes; default 10 */
-    int max_distance;      /* horizontal: largest distance in the original order; default 64 */
-    bool disable_inplace;  /* memory plan: no output reuses the memory of an input */
-    bool disable_reorder;  /* loops are not reordered to match those of another kernel */
-    bool disable_scans;    /* a scan is a separate kernel */
-    bool disable_mutation; /* an in-place loop is fused with no other reader of its buffer, and with no rows */
-    int max_scan_stride;   /* longest strided row that is both scanned and reduced: one thread iterates over it, while a
-                              reduction alone uses many threads; default 32 */
-    bool disable_split;    /* no two-stage reductions, also not of columns */
-    int64_t split_share; /* the partial results of two stages take at most 1/split_share of the bytes whose second read
-                            they save; default 8 */
-    bool disable_mix;    /* no kernel reduces columns together with work on the rows */
-    int mix_rows;       /* fewest rows per block for partial column sums: each run of rows stores and reads back one row
-                           of partial results; default 16 */
-    int mix_columns;    /* longest row, in registers, of a kernel that also reduces columns; default 8192 */
-    int64_t mix_from;   /* bytes of saved reads that pay for the additional launch; default 4 MiB */
-    int64_t mix_flight; /* bytes that blocks must have in flight, in rows of two f32, to keep memory busy; default 6
-                           MiB, twice its bandwidth times its latency (H200: 4.8e12 B/s, 0.65 us), as nothing is in
-                           flight while a row is combined and stored */
-    int64_t launch_bytes;  /* memory traffic in the time of one launch, which a fusion may lose to strided accesses;
-                              default 4 MiB, about a microsecond of an H200 */
-    bool disable_prologue; /* no prologues in the operand loads of a matrix product */
-    int64_t l2_bytes; /* data read again costs half if it fits here; default 32 MiB: below the L2 of large GPUs (A100 40
-                         MiB, H200 50 MiB), less other data in flight */
-    int product_tile; /* rows and columns of a matmul tile; a prologue is computed once per tile of the other
-                         dimension; default 32, as prologues pay for problems too small for larger tiles */
-    int ops_per_byte; /* f32 operations of a busy GPU per byte of memory traffic; default 6 (H200: 29e12 / s and
-                         4.8e12) */
-    int fill_blocks;  /* blocks that fill the GPU; fewer compute proportionally slower; default 528 (132 x 4) */
-    int macs_per_byte;  /* 16-bit multiply-adds per byte of memory traffic that a matmul with a prologue loses
-                           against one with plain operand copies: 1 / (1 / 800 - 1 / 2048) per cycle of mma.sync and
-                           wgmma, by 132 multiprocessors and 2743 bytes per cycle of an H200; default 64 */
-    int64_t step_bytes; /* memory traffic while a block waits for 64 k of a 16-bit operand that is computed, not copied;
-                           default 1700 KiB: 0.4 us of an H200, where 4096 k of an 8-bit operand took 45 us, against 19
-                           us after a 13 us kernel that converts it */
-    bool disable_row_mutation; /* a kernel with rows does not change a buffer in place whose old value it reads */
-    bool disable_sorts;        /* a sort is a separate kernel */
-    bool disable_rescans;      /* no scan runs again for a per-element use of a reduction of its results */
-    bool disable_prefixes; /* work on the first elements of sorted rows, as after topk, is not fused into the sort */
-    int max_scans; /* most scans of a kernel, at most 16; default 4, as each needs registers for its thread's segment */
-    bool disable_combo; /* every kernel is a separate launch */
-    int max_parts;      /* most kernels of a launch; default 64: their arguments fit into the 4 KiB of any launch */
-    int max_functions;  /* most different functions of a launch; they compile serially, separate kernels in parallel;
-                           default 8 */
+    bool disable;                  /* one kernel per loop: for debugging and for measuring the gain of fusion */
+    bool disable_inplace;          /* memory plan: no output reuses the memory of an input */
+    bool disable_reorder;          /* loops are not reordered to match those of another kernel */
+    bool disable_scans;            /* a scan is a separate kernel */
+    bool disable_mutation;         /* an in-place loop is fused with no other reader of its buffer, and with no rows */
+    bool disable_split;            /* no two-stage reductions, also not of columns */
+    bool disable_mix;              /* no kernel reduces columns together with work on the rows */
+    bool disable_prologue;         /* no prologues in the operand loads of a matrix product */
+    bool disable_row_mutation;     /* a kernel with rows does not change a buffer in place whose old value it reads */
+    bool disable_sorts;            /* a sort is a separate kernel */
+    bool disable_rescans;          /* no scan runs again for a per-element use of a reduction of its results */
+    bool disable_prefixes;         /* work on the first elements of sorted rows, as after topk, is not fused */
+    bool disable_combo;            /* every kernel is a separate launch */
     bool disable_dependent_launch; /* no programmatic dependent launch */
     bool disable_finish;           /* a reduction of the results of a few rows is a separate launch */
-    int row_blocks; /* most blocks that share a long row of one kernel; default 1, or the target of the module
-                       (ind_target.max_cluster) */
+#define X(type, field, value, scale, meaning, source) type field;
+    IND_FUSION_FIGURES(X)
+#undef X
 } ind_fusion_policy;
 
 /* ----------------------------------------------------------------------------------------------- >>explain */
@@ -384,10 +405,6 @@ enum {
     IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
     IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_KEPT_ROW = 25600,  /* ... unless blocks have it in shared memory: elements of two f32 rows in 200 KiB */
-    IND__SCHED_LONG_RUN = 128,    /* longest run of rows per block for column reductions, chosen without mix_rows */
     IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
     IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
@@ -593,28 +610,12 @@ static bool sched__has_index(const ind__inst *i) {
 }
 
 static void sched__policy_defaults(ind_fusion_policy *p) {
-    if (p->max_loops <= 0) p->max_loops = 64;
-    if (p->max_args <= 0) p->max_args = 32;
-    if (p->min_saved <= 0) p->min_saved = 10;
-    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
-    if (p->split_share <= 0) p->split_share = 8;
-    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
-    if (p->mix_columns <= 0) p->mix_columns = 8192;
-    if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
-    if (p->mix_from <= 0) p->mix_from = 4 << 20;
-    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
-    if (p->max_scans <= 0) p->max_scans = 4;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = value;
+    IND_FUSION_FIGURES(X)
+#undef X
+    if (p->mix_rows < 2) p->mix_rows = 2;
     if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
-    if (p->max_distance <= 0) p->max_distance = 64;
-    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
-    if (p->product_tile <= 0) p->product_tile = 32;
-    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
-    if (p->fill_blocks <= 0) p->fill_blocks = 528;
-    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
-    if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
-    if (p->max_parts <= 0) p->max_parts = 64;
-    if (p->max_functions <= 0) p->max_functions = 8;
-    if (p->row_blocks <= 0) p->row_blocks = 1;
 }
 
 /* ================================================================================================ src/sched/split.c */
@@ -908,7 +909,7 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
     int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
     int64_t blocks = p->fill_blocks / 2 > 1 ? p->fill_blocks / 2 : 1;
-    while (blocks < rows && (blocks < flight || rows / blocks >= IND__SCHED_LONG_RUN)) blocks *= 2;
+    while (blocks < rows && (blocks < flight || rows / blocks >= p->long_run)) blocks *= 2;
     int64_t run = (rows - 1) / blocks + 1;
     run = (run + warps - 1) / warps * warps;
     return run > p->mix_rows ? run : p->mix_rows;
@@ -1763,20 +1764,20 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
 }
 
 /* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
-   must be two waves of them on a GPU that runs twice FEW_ROWS blocks at a time, as the next row is loaded while one is
+   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
    combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
    kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
 static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
-    const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
+    const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
-    return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
+    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
 static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
+    if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
         sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
@@ -2380,15 +2381,14 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
 }
 
 /* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
-static double sched__element_ops(const ind_body *body) {
-    enum { FUNCTION = 8, RANDOM = 64 };
+static double sched__element_ops(const ind_fusion_policy *p, const ind_body *body) {
     double n = 0;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)body->inst[i].op;
         char class = ind__loop_op_class(op);
         bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
         bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
-        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+        n += class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
     }
     return n;
 }
@@ -2415,7 +2415,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     double rows = other > 0 ? (double)d->hint / other : 0;
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
-    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
                own = (double)f->bytes_hint[w.at->buffer];
@@ -2427,7 +2427,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        n->inner += sched__element_ops(f->program->loop[l].body);
+        n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result
@@ -4138,11 +4138,11 @@ static uint32_t sched__combo_words(const ind_kernel *k) {
 
 /* True if the matrix product leaves multiprocessors idle: its tiles are at most the blocks that fill the GPU. */
 static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
-    enum { IND__TILE = 64 };
+    const int64_t tile = f->policy.small_tile;
     int64_t blocks = 1;
     for (int v = 0; v < k->body->rank; v++) {
         int64_t n = sched__hint(sched__extent(k->body->var[v]));
-        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + tile - 1) / tile;
         blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
     }
     return blocks <= f->policy.fill_blocks;

@@ -159,9 +159,9 @@ typedef struct ind_plan {
     ind__arena arena;
     ind_kernel_plan *kernel;
     uint32_t num_kernels, num_launches;
-    ind_expr time_ns;     /* predicted, of all kernels */
-    ind__tuning tuning;   /* for the variant that is being planned */
-    ind__row_range range; /* of its row lengths */
+    ind_expr time_ns;   /* predicted, of all kernels */
+    ind__tuning tuning; /* for the variant that is being planned */
+    int64_t from, to;   /* the elements of its rows */
 } ind_plan;
 
 /* Error IND_NOT_SUPPORTED names the kernel and the reason. */

@@ -102,8 +102,8 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
     cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
         t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
-        p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
-        p->target.launch_ns);
+        p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns,
+        p->target.tensor_flops_per_ns, p->target.launch_ns);
 }
 
 static void cg__print_json_expr(ind__text *t, ind_expr e) {
@@ -199,7 +199,7 @@ void ind__plan_print_json(ind__text *t, const ind_plan *p) {
     ind__textf(t, "{\"arch\": ");
     ind__text_json(t, arch);
     ind__textf(t, ", \"memory_bytes_per_ns\": %d, \"copy_percent\": %d, \"f32_flops_per_ns\": %d, ",
-               p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns);
+               p->target.memory_bytes_per_ns, p->target.thresholds.copy_percent, p->target.f32_flops_per_ns);
     ind__textf(t, "\"tensor_flops_per_ns\": %d, \"launch_ns\": %d, \"time_ns\": ", p->target.tensor_flops_per_ns,
                p->target.launch_ns);
     cg__print_json_expr(t, p->time_ns);

@@ -113,8 +113,10 @@ extern "C" {
 
 #define IND__CG_INT32_MAX 2147483647
 
-#define IND__CG_SECTOR_BYTES 32   /* smallest transfer of memory and L2 */
-#define IND__CG_LINE_BYTES   128  /* covered by one L1 lookup */
+#define IND__CG_MAX_THREADS   1024  /* of a block (CUDA C++ Programming Guide, "Compute Capabilities") */
+#define IND__CG_STATIC_SHARED 49152 /* bytes of shared memory of a block without opting in to more */
+#define IND__CG_SECTOR_BYTES  32    /* smallest transfer of memory and L2 */
+#define IND__CG_LINE_BYTES    128   /* covered by one L1 lookup */
 
 //@ cg__prelude = cuda/prelude/types.cuh
 //@ cg__prelude = cuda/prelude/memory.cuh

@@ -28,11 +28,11 @@ static uint32_t sched__combo_words(const ind_kernel *k) {
 
 /* True if the matrix product leaves multiprocessors idle: its tiles are at most the blocks that fill the GPU. */
 static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
-    enum { IND__TILE = 64 };
+    const int64_t tile = f->policy.small_tile;
     int64_t blocks = 1;
     for (int v = 0; v < k->body->rank; v++) {
         int64_t n = sched__hint(sched__extent(k->body->var[v]));
-        if (v == k->matmul.m || v == k->matmul.n) n = (n + IND__TILE - 1) / IND__TILE;
+        if (v == k->matmul.m || v == k->matmul.n) n = (n + tile - 1) / tile;
         blocks = n && blocks > INT64_MAX / n ? INT64_MAX : blocks * n;
     }
     return blocks <= f->policy.fill_blocks;

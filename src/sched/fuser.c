@@ -9,10 +9,6 @@ enum {
     IND__SCHED_NEIGHBOURS = 16,   /* readers of one buffer that are tried against each other */
     IND__SCHED_VISITS = 128,      /* kernels that one cycle test may visit, in each direction */
     IND__SCHED_STEPS = 2048,      /* edges that it may follow */
-    IND__SCHED_FEW_ROWS = 64,     /* a kernel over fewer rows than this ... */
-    IND__SCHED_LONG_ROW = 16384,  /* ... of more elements than this leaves most of a GPU idle */
-    IND__SCHED_KEPT_ROW = 25600,  /* ... unless blocks have it in shared memory: elements of two f32 rows in 200 KiB */
-    IND__SCHED_LONG_RUN = 128,    /* longest run of rows per block for column reductions, chosen without mix_rows */
     IND__SCHED_RUN_WARPS = 4,     /* warps of a block if each warp has one row */
     IND__SCHED_WINDOW = 64,       /* readers of a result are searched in so many loops after it */
     IND__SCHED_GIFTS = 16,        /* donated inputs that are tried for one buffer */
@@ -218,26 +214,10 @@ static bool sched__has_index(const ind__inst *i) {
 }
 
 static void sched__policy_defaults(ind_fusion_policy *p) {
-    if (p->max_loops <= 0) p->max_loops = 64;
-    if (p->max_args <= 0) p->max_args = 32;
-    if (p->min_saved <= 0) p->min_saved = 10;
-    if (p->launch_bytes <= 0) p->launch_bytes = 4 << 20;
-    if (p->split_share <= 0) p->split_share = 8;
-    if (p->mix_rows < 2) p->mix_rows = p->mix_rows ? 2 : 16;
-    if (p->mix_columns <= 0) p->mix_columns = 8192;
-    if (p->mix_flight <= 0) p->mix_flight = 6 << 20;
-    if (p->mix_from <= 0) p->mix_from = 4 << 20;
-    if (p->max_scan_stride <= 0) p->max_scan_stride = 32;
-    if (p->max_scans <= 0) p->max_scans = 4;
+#define X(type, field, value, scale, meaning, source)                                                                  \
+    if (p->field <= 0) p->field = value;
+    IND_FUSION_FIGURES(X)
+#undef X
+    if (p->mix_rows < 2) p->mix_rows = 2;
     if (p->max_scans > IND__MAX_SCANS) p->max_scans = IND__MAX_SCANS;
-    if (p->max_distance <= 0) p->max_distance = 64;
-    if (p->l2_bytes <= 0) p->l2_bytes = 32 << 20;
-    if (p->product_tile <= 0) p->product_tile = 32;
-    if (p->ops_per_byte <= 0) p->ops_per_byte = 6;
-    if (p->fill_blocks <= 0) p->fill_blocks = 528;
-    if (p->macs_per_byte <= 0) p->macs_per_byte = 64;
-    if (p->step_bytes <= 0) p->step_bytes = 1700 << 10;
-    if (p->max_parts <= 0) p->max_parts = 64;
-    if (p->max_functions <= 0) p->max_functions = 8;
-    if (p->row_blocks <= 0) p->row_blocks = 1;
 }

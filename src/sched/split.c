@@ -288,7 +288,7 @@ static int64_t sched__balanced_run(const ind_fusion_policy *p, int64_t rows, int
     const int64_t warps = IND__SCHED_RUN_WARPS, per_row = 2 * ind_dtype_bytes(IND_F32) * columns;
     int64_t flight = p->mix_flight / per_row / (columns <= IND__WARP_ROW ? warps : 1);
     int64_t blocks = p->fill_blocks / 2 > 1 ? p->fill_blocks / 2 : 1;
-    while (blocks < rows && (blocks < flight || rows / blocks >= IND__SCHED_LONG_RUN)) blocks *= 2;
+    while (blocks < rows && (blocks < flight || rows / blocks >= p->long_run)) blocks *= 2;
     int64_t run = (rows - 1) / blocks + 1;
     run = (run + warps - 1) / warps * warps;
     return run > p->mix_rows ? run : p->mix_rows;

@@ -223,7 +223,7 @@ static int cg__least_registers(const ind__writer *w) {
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
     if (across < 2) return w->target->thresholds.least_registers;
-    return halves == across ? 48 : 64;
+    return halves == across ? w->target->thresholds.late_registers : w->target->thresholds.late_wide_registers;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
@@ -231,7 +231,7 @@ static int cg__least_registers(const ind__writer *w) {
    below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__misaligned_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
-    int registers = 40 + cg__misaligned_words(w, v->per_thread, 1);
+    int registers = w->target->thresholds.misaligned_registers + cg__misaligned_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
             registers += w->target->thresholds.across_registers;
@@ -341,7 +341,9 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
         const ind__inst *inst = cg__inst(w, k);
         if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again &&
+            (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * w->target->thresholds.index_sectors))
+            return false;
     }
     return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }

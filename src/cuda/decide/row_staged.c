@@ -146,12 +146,14 @@ static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
    81 to 88.) */
 static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
+    const ind_thresholds *t = &d->w.target->thresholds;
     ind__variant best = *d->variant;
     int64_t most = 0;
     if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most)
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? t->turn_threads : t->block_threads, blocks, 1)) continue;
+        if (cg__row(&d->w)->cluster < 2 || cg__row(&d->w)->cluster > t->turn_cluster ||
+            blocks * cg__staged_bytes(&d->w) <= most)
             continue;
         most = blocks * cg__staged_bytes(&d->w);
         best = *d->variant;
@@ -177,8 +179,7 @@ static bool cg__reads_late(const ind__writer *w) {
 /* Has the L1 so many bytes beside the rows of the blocks? It and shared memory are one, 28 KB more than blocks may have
    (H200: 256 and 228, A100: 192 and 164, L4: 128 and 100). */
 static bool cg__l1_holds(const ind__writer *w, double bytes) {
-    return bytes <=
-           (double)w->target->shared_per_sm + (28 << 10) - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
+    return bytes <= (double)w->target->l1_bytes - (double)(w->variant->blocks_per_sm * cg__staged_bytes(w));
 }
 
 /* Such rows of narrow elements, and all of several joins: blocks of few threads, with all that a multiprocessor has for
@@ -189,11 +190,15 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    98. */
 static bool cg__fit_late(cg__decider *d, int64_t longest) {
     const int64_t room = d->w.target->shared_per_sm;
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool several = cg__num_joins(&d->w) > 1;
     if (!several && d->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
+    if (longest <= t->late_threads * t->most_elements && cg__fits_block(d, longest, t->late_threads, t->late_blocks, 0))
+        return true;
+    if (cg__fits_block(d, longest, t->turn_threads, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room - room / t->four_share)
+        return true;
+    return several && cg__fits_block(d, longest, t->turn_threads, 3, 0) &&
+           3 * cg__staged_bytes(&d->w) <= room - room / t->three_share;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -210,6 +215,7 @@ static bool cg__fit_late(cg__decider *d, int64_t longest) {
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
 static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const ind_thresholds *t = &d->w.target->thresholds;
     const bool late = cg__reads_late(&d->w);
     const cg__held_words words = cg__count_held(&d->w);
     const ind__variant before = *d->variant;
@@ -218,14 +224,15 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
     const bool across = several && weights && shifted;
     if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * in_flight : in_flight) &&
-        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(&d->w, words.common)))
+        cg__fits_block(d, longest, t->block_threads, 2, several && !across ? 2 * in_flight : in_flight) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / t->weights_share
+         : late             ? longest > (int64_t)t->full_threads * t->alone_elements ||
+                      cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(d, longest, 256, 3, 2 * in_flight / 3)) return true;
-    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, in_flight) &&
-        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
+    if (!across && cg__fits_block(d, longest, t->turn_threads, t->turn_blocks, 2 * in_flight / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, t->block_threads, 1, in_flight) &&
+        words.common * d->variant->per_thread <= t->kept_registers)
         return true;
     if (cg__fit_clusters(d, longest)) return true;
     *d->variant = before;
@@ -242,11 +249,13 @@ static bool cg__fit_row(cg__decider *d, int64_t longest) {
 static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
     ind__variant *v = d->variant;
     const cg__held_words words = cg__count_held(&d->w);
-    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > 4)
+    const int cluster = d->w.target->thresholds.turn_cluster;
+    if (d->max_cluster < cluster || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->of.row.cluster > cluster)
         return false;
-    v->of.row.cluster = 4;
+    v->of.row.cluster = cluster;
     cg__share_row(d, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
+    return v->per_thread == d->w.target->thresholds.loop_steps * v->vector && cg__has_room(&d->w) &&
+           cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -262,7 +271,9 @@ static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int block
 static bool cg__fit_staged(cg__decider *d, int64_t longest) {
     const cg__held_words words = cg__count_held(&d->w);
     const bool several = cg__num_joins(&d->w) > 1;
-    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 2))
+        return cg__choose_cluster(d, longest, t->block_threads, 1, 1);
     const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
@@ -271,18 +282,19 @@ static bool cg__fit_staged(cg__decider *d, int64_t longest) {
         if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
             (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, t->turn_threads, 2, 2) &&
+            cg__holds(&d->w, words.values + words.common))
             return true;
         *d->variant = one;
         cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
     if (!one.misaligned && one.vector > 4 && one.of.row.cluster > 1 && several &&
-        cg__choose_cluster(d, longest, 256, 3, 2))
+        cg__choose_cluster(d, longest, t->turn_threads, t->turn_blocks, 2))
         return true;
     *d->variant = one;
-    if (one.of.row.cluster <= 8 || cg__copies_beside(&d->w)) return true;
-    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+    if (one.of.row.cluster <= t->wide_cluster || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, t->block_threads, 1, 1) ||
         !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
         *d->variant = one;
     return true;
@@ -313,13 +325,18 @@ static void cg__trim_cluster(cg__decider *d, int64_t longest) {
     const int64_t vectors = (longest - (v->misaligned ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->of.row.cluster - 1) / v->of.row.cluster, v->per_thread / v->vector);
     cg__share_row(d, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
+    if (v->threads * 100 > before.threads * d->w.target->thresholds.trim_percent || v->per_thread > before.per_thread ||
+        !cg__has_room(&d->w))
+        *v = before;
 }
 
 static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
     ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    if (longest > t->staged_row || cg__likely_row(&d->w) * t->likely_part < longest || d->plan->part ||
+        d->w.kernel->run)
+        return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->of.row.stage.persistent = stays;
     v->of.row.stage.once = v->misaligned; /* for the question what could be held */

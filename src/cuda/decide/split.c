@@ -57,7 +57,9 @@ static void cg__fit_split_steps(cg__decider *d, int64_t step) {
 static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
     ind__variant *v = d->variant;
     int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
-    if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
+    if (longest <= d->w.target->thresholds.register_row &&
+        cg__likely_row(&d->w) * d->w.target->thresholds.likely_part >= longest)
+        return false;
     if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
     if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
         return false;
@@ -75,7 +77,8 @@ static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
    has no more of them than there are threads. */
 static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool fits = n * states <= 128 && d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        bool fits = n * states <= d->w.target->thresholds.column_states &&
+                    d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
         if (fits && 32 * n <= d->variant->threads && cg__try_vector(d, d->plan->domain.rank - 1, n, false)) return n;
     }
     cg__no_vectors(d);
@@ -87,15 +90,18 @@ static bool cg__choose_column_split(cg__decider *d) {
     ind__variant *v = d->variant;
     int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
     int states = cg__state_bytes(&d->w);
-    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
-    if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
+    const ind_thresholds *t = &d->w.target->thresholds;
+    bool enough =
+        outputs >= (int64_t)d->w.target->num_sms * t->column_outputs; /* to fill the machine with a thread each */
+    if (length < (enough ? t->column_rows : t->column_few_rows) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT))
+        return false;
+    v->threads = enough ? t->column_threads : t->split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
     cg__fit_split_steps(d, v->threads);
     v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
+    int64_t least = t->split_bytes / (v->rows * cg__element_bytes(&d->w));
     cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
     cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
             v->rows, v->threads / x, v->vector,

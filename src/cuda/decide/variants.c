@@ -19,8 +19,10 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
     for (int attempt = 0; attempt < 2; attempt++) {
         cg__decider d;
         ind__writer w = {0};
-        *v = (ind__variant){
-            .assume = assume, .vector = assume ? 8 : 1, .range = p->range, .dependent = cg__launches_dependent(p)};
+        *v = (ind__variant){.assume = assume,
+                            .vector = assume ? 8 : 1,
+                            .range = {p->from, p->to},
+                            .dependent = cg__launches_dependent(p)};
         ind_status status = cg__init_decider(&d, p, k, v, assume);
         d.force_wide = attempt == 1;
         v->way = way;
@@ -126,17 +128,16 @@ static ind_status cg__plan_ranges(cg__variants *x, int assume, const int64_t *en
     int64_t least, most;
     ind__known_bounds(cg__reduced_numel(x->kernel), &least, &most);
     ind_plan *p = x->plan;
-    p->range.from = 0;
+    p->from = 0;
     for (size_t i = 0; i < num && *rest && !status; i++) {
-        p->range.to = end[i];
-        if (p->range.to >= least) status = cg__next_variant(x, assume);
-        if (p->range.to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num])))
-            break;
-        if (p->range.to >= least) x->num++, status = cg__plan_undivided(x, assume);
-        *rest = most > p->range.to;
-        p->range.from = p->range.to + 1;
+        p->to = end[i];
+        if (p->to >= least) status = cg__next_variant(x, assume);
+        if (p->to >= least && (status || !(x->used & IND__ASSUME_LENGTH) || cg__is_walked(&x->variant[x->num]))) break;
+        if (p->to >= least) x->num++, status = cg__plan_undivided(x, assume);
+        *rest = most > p->to;
+        p->from = p->to + 1;
     }
-    p->range.to = 0;
+    p->to = 0;
     return status;
 }
 
@@ -172,12 +173,12 @@ static ind_status cg__plan_variants(cg__variants *x) {
         x->num++;
         if (!status && vectors) status = cg__plan_undivided(x, any);
     }
-    x->plan->range.from = 0;
+    x->plan->from = 0;
     if (status || !cg__has_guard(&x->variant[x->num - 1])) return status;
     if (ranges && x->variant[x->num - 1].guard_aligned)
         status = cg__plan_ranges(x, IND__ASSUME_LENGTH, cg__unaligned_ranges, IND__CG_COUNT(cg__unaligned_ranges),
                                  &unaligned);
-    x->plan->range.from = 0;
+    x->plan->from = 0;
     if (!status) status = cg__next_variant(x, IND__ASSUME_NOTHING);
     x->num++;
     return status;

@@ -181,20 +181,20 @@ static bool sched__too_large(sched__fuser *f, uint32_t a, uint32_t b) {
 }
 
 /* True if the blocks that share a row have it in shared memory, so that few long rows are still read only once. There
-   must be two waves of them on a GPU that runs twice FEW_ROWS blocks at a time, as the next row is loaded while one is
+   must be two waves of them on a GPU that runs twice few_rows blocks at a time, as the next row is loaded while one is
    combined. (batch_norm of 32 and 16 channels of 401408 f32 by clusters of 16: 76 and 79 % of copy bandwidth, in two
    kernels 53 and 51; rows read again in each pass: 50, in two kernels 62.) */
 static bool sched__keeps_rows(const sched__fuser *f, int64_t rows, int64_t length) {
-    const int64_t most = f->policy.row_blocks, parts = length / IND__SCHED_LONG_ROW,
+    const int64_t most = f->policy.row_blocks, parts = length / f->policy.long_row,
                   blocks = parts < most ? parts : most;
-    return length <= most * IND__SCHED_KEPT_ROW && rows * blocks >= 4 * IND__SCHED_FEW_ROWS;
+    return length <= most * f->policy.kept_row && rows * blocks >= 4 * f->policy.few_rows;
 }
 
 /* True if fusing an elementwise loop with a few very long rows leaves multiprocessors idle and does not save its store.
    The saved launch is worth less. */
 static bool sched__starves(const sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
     const sched__group *flat = &f->group[fit->a->rrank ? b : a];
-    if (!fit->elementwise || fit->domain->hint >= IND__SCHED_FEW_ROWS || fit->domain->rhint <= IND__SCHED_LONG_ROW ||
+    if (!fit->elementwise || fit->domain->hint >= f->policy.few_rows || fit->domain->rhint <= f->policy.long_row ||
         sched__keeps_rows(f, fit->domain->hint, fit->domain->rhint))
         return false;
     for (uint32_t l = flat->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {

@@ -84,15 +84,14 @@ static double sched__points_of(const sched__domain *d, ind_expr index, bool othe
 }
 
 /* f32 operations per element of the loop; divisions, libm functions and user functions count as several. */
-static double sched__element_ops(const ind_body *body) {
-    enum { FUNCTION = 8, RANDOM = 64 };
+static double sched__element_ops(const ind_fusion_policy *p, const ind_body *body) {
     double n = 0;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)body->inst[i].op;
         char class = ind__loop_op_class(op);
         bool rounds = op == IND_LOOP_ROUND_F16 || op == IND_LOOP_ROUND_BF16;
         bool function = (class == 'f' && !rounds) || op == IND_LOOP_DIV;
-        n += class == 's' ? 0 : function ? FUNCTION : class == 'r' || class == 'u' ? RANDOM : 1;
+        n += class == 's' ? 0 : function ? p->function_ops : class == 'r' || class == 'u' ? p->random_ops : 1;
     }
     return n;
 }
@@ -119,7 +118,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
     double rows = other > 0 ? (double)d->hint / other : 0;
     n->times = n->times < 1 ? 1 : n->times;
     n->blocks = ceil(rows / tile) * n->times;
-    n->steps = ceil((double)d->rhint / 64), n->macs = (double)d->hint * (double)d->rhint;
+    n->steps = ceil((double)d->rhint / f->policy.product_depth), n->macs = (double)d->hint * (double)d->rhint;
     for (sched__walk w = sched__first(f, a); w.at; sched__next(f, &w)) {
         double size = ind_dtype_bytes(f->program->buffer[w.at->buffer].dtype),
                own = (double)f->bytes_hint[w.at->buffer];
@@ -131,7 +130,7 @@ static void sched__measure_inlining(sched__fuser *f, uint32_t a, const sched__fi
         *(w.at->write ? &n->made : &n->inputs) += w.at->write || own < touched ? own : touched;
     }
     for (uint32_t l = f->group[a].head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        n->inner += sched__element_ops(f->program->loop[l].body);
+        n->inner += sched__element_ops(&f->policy, f->program->loop[l].body);
 }
 
 /* True if the prologue costs less, in bytes of memory traffic in the same time. Unfused: its inputs once, its result

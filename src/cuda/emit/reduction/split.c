@@ -35,8 +35,9 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
-                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
+    while (steps > 1 &&
+           (steps * bytes > w->target->thresholds.split_flight || steps * kept > w->target->thresholds.split_flight ||
+            steps * bytes + states > w->target->thresholds.split_registers * 4))
         steps /= 2;
     return steps;
 }
