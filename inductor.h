@@ -5059,16 +5059,18 @@ struct graph__lower_ctx {
     ind_context *context;
     const ind__node *node;
     const ind__implementation *row;
-    const ind__tensor_info *result;  /* of the first result; the others follow */
-    ind_dtype compute;               /* type to which the operands are cast */
-    graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
-    ind__box *part[2];               /* results of an earlier loop of this node */
-    graph__lower_scatter_fn scatter; /* of the scatter being recorded */
-    ind_reduction mode;              /* .. how its values combine with the old ones */
-    int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
-    ind__box *into;                  /* memory that contains operand 0, if the scatter writes there .. */
-    ind_expr place[IND_MAX_RANK];    /* .. at these indices, as functions of the index in operand 0 */
-    double number;                   /* value of graph__number_element: for floats; for other types */
+    const ind__tensor_info *result;     /* of the first result; the others follow */
+    ind_dtype compute;                  /* type to which the operands are cast */
+    graph__lower_element_fn element;    /* of the pointwise loop or the reduction being recorded */
+    ind__box *part[2];                  /* results of an earlier loop of this node */
+    struct {                            /* scatter */
+        graph__lower_scatter_fn record; /* records a point */
+        ind_reduction mode;             /* how its values combine with the old ones */
+        int whole_dims;                 /* trailing dimensions that each point stores completely, in order */
+        ind__box *into;                 /* memory that contains operand 0, if the scatter writes there .. */
+        ind_expr index[IND_MAX_RANK];   /* .. at these indices, as functions of the index in operand 0 */
+    } scatter;
+    double number; /* value of graph__number_element: for floats; for other types */
     int64_t number_int;
     struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
@@ -5087,10 +5089,12 @@ struct graph__lower_ctx {
         int rank, classes;
     } loss;
     ind__window window; /* of a pool or a convolution */
-    ind__conv conv;
-    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* size and position of a window depend on its index */
-    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    bool adaptive[3];   /* size and position of a window depend on its index */
+    struct {
+        ind__conv shape;
+        ind_expr channels, outputs; /* of one group: of the operand, of the result */
+    } conv;
+    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
@@ -5582,7 +5586,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
 /* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    if (l->into) return l->into;
+    if (l->scatter.into) return l->scatter.into;
     if (!graph__dies_here(l, self)) {
         graph__note_kept(l, self);
         return ind__box_copy(l->w->program, self);
@@ -5592,7 +5596,7 @@ static ind__box *graph__lower_base(graph__lower_ctx *l) {
 
 static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__lower_ctx *l = user;
-    l->scatter(o, index, rank, to, l);
+    l->scatter.record(o, index, rank, to, l);
 }
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
@@ -5600,21 +5604,21 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
 /* Maps element `at` of operand 0 to the element of the memory that is written. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
-    if (!l->into) {
+    if (!l->scatter.into) {
         memcpy(out, at, (size_t)rank * sizeof *at);
         return rank;
     }
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
-    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
-    return l->into->rank;
+    for (int k = 0; k < l->scatter.into->rank; k++) out[k] = ind__substitute(l->scatter.index[k], from, at, x->rank);
+    return l->scatter.into->rank;
 }
 
 static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
                                 ind_value v, ind_value mask) {
     ind_expr placed[IND_MAX_RANK];
     rank = graph__placed(l, at, rank, placed);
-    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->scatter.mode);
 }
 
 /* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported
@@ -5682,7 +5686,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
                                            bool checked) {
     ind__capture c = {.checked = checked};
     o->capture = &c;
-    l->scatter(o, index, rank, 0, l);
+    l->scatter.record(o, index, rank, 0, l);
     o->capture = NULL;
     return c;
 }
@@ -5724,7 +5728,7 @@ static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int 
 }
 
 static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
-    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+    return u->l->scatter.mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
 /* Returns a stored row number, point or position among sorted points as an index. */
@@ -5754,7 +5758,7 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
 /* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
    sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
-    ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
+    ind_value none = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
     return sum.id ? graph__ordered_join(o, u, sum, v) : v;
 }
@@ -6151,7 +6155,7 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     ind__delinearise(u->l->context, row, u->base->size, outer_rank, at);
     for (int d = 0; d < u->whole; d++) at[outer_rank + d] = index[1 + d];
     ind_value v = graph__ordered_total(o, u, (ind_value){0}, row, index + 1);
-    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->mode);
+    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->scatter.mode);
     o->mask = outer;
 }
 
@@ -6241,12 +6245,12 @@ static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int
     ind_value place = ind_op_index(o, graph__ordered_place(u, index), IND_I64);
     ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
     (void)rank;
-    if (u->l->mode == IND_REDUCE_NONE) {
+    if (u->l->scatter.mode == IND_REDUCE_NONE) {
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
     for (int d = 0; d < u->rank; d++) at[d] = d < outer ? point[d] : index[u->base->rank - u->rank + d];
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
+    ind_value neutral = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, at, u->rank), neutral);
 }
 
@@ -6254,7 +6258,7 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
     const graph__ordered *u = user;
     const ind_expr *inner = index + rank - u->whole;
     ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->combined, index, rank);
-    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    if (u->l->scatter.mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
     ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, any) : any;
     ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
@@ -6265,8 +6269,8 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
 
 static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    bool picks = u->l->mode == IND_REDUCE_NONE;
-    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+    bool picks = u->l->scatter.mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->scatter.mode,
                              .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
@@ -6285,14 +6289,14 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
 static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank) {
     ind__lowered *p = l->w->program;
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
-    u.whole = l->into || rank == 0 ? 0 : l->whole_dims < rank ? l->whole_dims : rank - 1;
+    u.whole = l->scatter.into || rank == 0 ? 0 : l->scatter.whole_dims < rank ? l->scatter.whole_dims : rank - 1;
     if (rank - u.whole > IND_MAX_RANK - 2 || u.whole > IND_MAX_RANK - 2) u.whole = 0;
     u.points = ind_expr_product(l->context, size, rank - u.whole);
     u.rows = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
     bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.rows) <= INT32_MAX;
     u.number = fits ? IND_I32 : IND_I64;
-    u.in_place = l->into || base == graph__lower_operand_box(l, 0);
+    u.in_place = l->scatter.into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.checked = true;
     u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
@@ -6305,7 +6309,7 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = graph__ordered_of(l, base, size, rank);
     if (!u.key || !u.value) return ind__failed(l->context);
     ind_expr elements = ind_expr_product(l->context, base->size, base->rank);
-    bool replaces = l->mode == IND_REDUCE_NONE;
+    bool replaces = l->scatter.mode == IND_REDUCE_NONE;
     bool few = (double)ind_hint(u.points) * (double)ind_hint(elements) <= (double)p->policy.look_steps;
     p->note = few        ? "in order: each element looks at all points"
               : replaces ? "in order: the last point of each element"
@@ -6320,13 +6324,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 /* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
-    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool joins = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
-    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
+    return l->scatter.mode == IND_REDUCE_NONE && !one_value && l->scatter.record != graph__put_part_element;
 }
 
 /* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
@@ -6415,7 +6419,7 @@ static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint3
     graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
     ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
     o->seldom = true;
-    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
+    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->scatter.mode);
     o->seldom = false;
     o->mask = (ind_value){0};
 }
@@ -6446,9 +6450,11 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
    per row: with four, one range in 20 has more points than its lists can take. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
-    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
-    ind_expr num_points = ind_expr_product(l->context, size, rank - l->whole_dims);
-    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->whole_dims);
+    if (l->scatter.into || l->scatter.mode != IND_REDUCE_SUM || l->scatter.whole_dims == 0 ||
+        l->scatter.whole_dims >= rank || bytes < 4)
+        return false;
+    ind_expr num_points = ind_expr_product(l->context, size, rank - l->scatter.whole_dims);
+    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->scatter.whole_dims);
     const double points = (double)ind_hint(num_points),
                  sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
     const double rows = bytes * (double)ind_hint(ind_expr_product(l->context, base->size, base->rank));
@@ -6463,8 +6469,8 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
-    l->scatter = fn;
-    l->mode = mode;
+    l->scatter.record = fn;
+    l->scatter.mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
     if (base && graph__order_matters(l, base, size, rank) && graph__lists_pay(l, base, size, rank))
@@ -11466,7 +11472,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
     if (rank) size[dim] = index->rank ? index->size[0] : ind_int(l->context, 1);
-    l->whole_dims = rank ? rank - 1 - dim : 0;
+    l->scatter.whole_dims = rank ? rank - 1 - dim : 0;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, rank, graph__index_scatter_element,
                                      l->node->op == IND_OP_INDEX_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -11502,7 +11508,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
     for (int d = 0; d < s.rank; d++) size[x.at + d] = s.size[d];
     for (int d = 0; d < l->result->rank; d++)
         if (x.result_of[d] >= 0) size[x.result_of[d]] = l->result->size[d];
-    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->whole_dims;) l->whole_dims++;
+    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->scatter.whole_dims;)
+        l->scatter.whole_dims++;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, x.rank, graph__index_put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -11758,7 +11765,7 @@ static void graph__embedding_count_element(ind_ops *o, const ind_expr *index, in
                                            graph__lower_ctx *l) {
     ind_value mask = {0};
     ind_expr row = graph__embedding_row(o, index, rank, l, &mask);
-    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->mode);
+    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->scatter.mode);
 }
 
 static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
@@ -11767,7 +11774,7 @@ static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int 
     ind_expr at[2] = {graph__embedding_row(o, index, rank - 1, l, &mask), index[rank - 1]};
     ind_value v = graph__lower_operand(o, l, 0, index, rank);
     if (l->part[1]) v = ind_op_div(o, v, graph__lower_cast(o, ind__box_load(o, l->part[1], at, 1), l->compute));
-    ind__emit_scatter(o, to, at, 2, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, 2, v, mask, l->scatter.mode);
 }
 
 static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box **results) {
@@ -11782,7 +11789,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     }
     if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 2, &base);
     if (status) return status;
-    l->whole_dims = 1;
+    l->scatter.whole_dims = 1;
     return graph__lower_scatter_loop(l, base, grad->size, grad->rank, graph__embedding_add_element, IND_REDUCE_SUM,
                                      results);
 }
@@ -14281,7 +14288,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     const ind__box *src = l->part[0];
     graph__only_indices(src, index, only);
     for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
-    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->scatter.index[k], from, only, rank);
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
@@ -14292,8 +14299,8 @@ static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__pa
     graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = ind__implementation_of(n->op)};
     inner.result = &l->w->graph->tensor[n->result];
     inner.compute = ind_dtype_compute(inner.result->dtype);
-    inner.into = self;
-    memcpy(inner.place, p->at, sizeof p->at);
+    inner.scatter.into = self;
+    memcpy(inner.scatter.index, p->at, sizeof p->at);
     return inner.row->lower(&inner, results);
 }
 
@@ -14313,7 +14320,7 @@ static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const g
     l->part[0] = w->box[p->src];
     if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
     if (!l->part[0]) return ind__failed(l->context);
-    memcpy(l->place, p->at, sizeof p->at);
+    memcpy(l->scatter.index, p->at, sizeof p->at);
     return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
 }
 
@@ -14827,7 +14834,7 @@ static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int r
     ind_value mask = ind_known_true(inside) ? (ind_value){0} : ind_op_index(o, inside, IND_BOOL);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, whole), l->compute);
     v = ind_op_div(o, v, ind_op_index(o, count, l->compute));
-    ind__emit_scatter(o, to, at, whole, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, whole, v, mask, l->scatter.mode);
 }
 
 static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
@@ -14838,7 +14845,7 @@ static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int r
     ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
     ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->scatter.mode);
 }
 
 static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -15155,15 +15162,15 @@ typedef struct graph__conv_index {
 } graph__conv_index;
 
 static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 if there is a batch */
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.shape.window.rank - 1; /* 1 if there is a batch */
     graph__conv_index at = {.group = ind_int(l->context, 0)};
-    if (l->conv.groups > 1) at.group = index[next++];
+    if (l->conv.shape.groups > 1) at.group = index[next++];
     at.out = index[next++];
     at.place = index + next;
-    next += l->conv.window.rank;
+    next += l->conv.shape.window.rank;
     at.in = index[next++];
     at.window = index + next;
-    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv.channels), at.in);
     return at;
 }
 
@@ -15172,9 +15179,9 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
    exact. */
 static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
                                   ind_expr *at) {
-    const ind__window *w = &l->conv.window;
+    const ind__window *w = &l->conv.shape.window;
     ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
-    if (!l->conv.transposed) {
+    if (!l->conv.shape.transposed) {
         *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
         return graph__and_within(one, *at, size);
     }
@@ -15187,11 +15194,11 @@ static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, 
     const ind__box *x = l->product.a;
     graph__conv_index c = graph__conv_index_of(l, index);
     ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
-    int lead = x->rank - l->conv.window.rank - 1;
+    int lead = x->rank - l->conv.shape.window.rank - 1;
     (void)rank;
     for (int d = 0; d < lead; d++) at[d] = index[d];
     at[lead] = c.channel;
-    for (int s = 0; s < l->conv.window.rank; s++) {
+    for (int s = 0; s < l->conv.shape.window.rank; s++) {
         int d = lead + 1 + s;
         inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
     }
@@ -15212,11 +15219,11 @@ static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank,
     (void)rank;
     at[0] = c.channel;
     at[1] = c.out;
-    if (!l->conv.transposed) {
-        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+    if (!l->conv.shape.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv.outputs), c.out);
         at[1] = c.in;
     }
-    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    for (int s = 0; s < l->conv.shape.window.rank; s++) at[2 + s] = c.window[s];
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
@@ -15225,15 +15232,15 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    for (int s = 0; s <= l->conv.shape.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
     return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
 }
 
 /* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv_channels};
-    int n = 1 + l->conv.window.rank;
-    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr range[4] = {l->conv.channels};
+    int n = 1 + l->conv.shape.window.rank;
+    for (int s = 0; s < l->conv.shape.window.rank; s++) range[1 + s] = l->conv.shape.window.kernel[s];
     ind_expr count = ind_expr_product(l->context, range, n);
     graph__typed_number zero = {l->result->dtype, 0, 0};
     if (graph__size_is_zero(count) || graph__size_is_one(count)) {
@@ -15256,9 +15263,9 @@ static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
 
 /* Adds the bias of the result's channel: its group's channels come after those of the earlier groups. */
 static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.shape.window.rank - 1;
     ind_expr channel = index[lead];
-    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    if (l->conv.shape.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv.outputs), index[lead + 1]);
     ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
@@ -15267,16 +15274,16 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, b);
-    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.groups);
-    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
-    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
-    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.shape.groups);
+    int channel = y->rank - l->conv.shape.window.rank - 1, rank = 0;
+    l->conv.channels = l->conv.shape.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv.outputs = l->conv.shape.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
     l->product.a = graph__stored_operand(l, a);
     l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
-        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
-        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+        if (d == channel && l->conv.shape.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv.outputs : y->size[d];
     }
     l->product.rank = rank;
     return graph__conv_sums(l, out);
@@ -15284,7 +15291,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
 
 static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *y = l->result;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv);
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv.shape);
     ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
@@ -15300,10 +15307,10 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
 static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
-    int spatial = l->conv.window.rank, next = l->conv.groups > 1;
+    int spatial = l->conv.shape.window.rank, next = l->conv.shape.groups > 1;
     const ind_expr *sum = index + rank - spatial - 1;
     ind_expr at[IND_MAX_RANK] = {sum[0], index[next]};
-    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_outputs), at[1]);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv.outputs), at[1]);
     for (int s = 0; s < spatial; s++) at[2 + s] = sum[1 + s];
     return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
 }
@@ -15311,11 +15318,11 @@ static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index,
 static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.b;
-    const ind__window *w = &l->conv.window;
-    int next = l->conv.groups > 1;
+    const ind__window *w = &l->conv.shape.window;
+    int next = l->conv.shape.groups > 1;
     const ind_expr *sum = index + rank - w->rank - 1;
     ind_expr at[IND_MAX_RANK] = {sum[0], index[next + 1]}, inside = ind_int(l->context, 1);
-    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_channels), at[1]);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv.channels), at[1]);
     for (int s = 0; s < w->rank; s++) {
         ind_expr step = ind_expr_mul(index[next + 2 + s], w->dilation[s]);
         at[2 + s] = ind_expr_sub(ind_expr_add(ind_expr_mul(sum[1 + s], w->stride[s]), step), w->padding[s]);
@@ -15334,7 +15341,7 @@ static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *ind
 static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
-    int n = l->conv.window.rank + 1;
+    int n = l->conv.shape.window.rank + 1;
     for (int d = 0; d < rank; d++) at[d] = index[d];
     for (int s = 0; s < n; s++) at[rank + s] = ind_int(l->context, 0);
     return ind_op_mul(o, graph__weight_gradient_dense(o, at, rank + n, user),
@@ -15344,15 +15351,15 @@ static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index
 static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transposed, ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, 2),
                            *dense = graph__lower_operand_info(l, transposed ? 1 : 0);
-    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.groups);
-    int rank = 0, n = 1 + l->conv.window.rank;
+    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.shape.groups);
+    int rank = 0, n = 1 + l->conv.shape.window.rank;
     l->product.a = graph__stored_operand(l, transposed ? 1 : 0);
     l->product.b = graph__stored_operand(l, transposed ? 0 : 1);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
-    l->conv_outputs = ind_expr_floordiv(w->size[0], groups);
-    l->conv_channels = w->size[1];
-    if (l->conv.groups > 1) size[rank++] = groups;
-    size[rank++] = l->conv_outputs;
+    l->conv.outputs = ind_expr_floordiv(w->size[0], groups);
+    l->conv.channels = w->size[1];
+    if (l->conv.shape.groups > 1) size[rank++] = groups;
+    size[rank++] = l->conv.outputs;
     for (int d = 1; d < w->rank; d++) size[rank++] = w->size[d];
     ind_expr range[4] = {dense->size[0]};
     for (int s = 1; s < n; s++) range[s] = dense->size[1 + s];
@@ -15375,18 +15382,18 @@ static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transpo
                                  .user = l};
         if (ind__box_reduction(l->w->program, &d, out)) return ind__failed(l->context);
     }
-    if (*out && l->conv.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
+    if (*out && l->conv.shape.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
     return *out ? IND_OK : ind__failed(l->context);
 }
 
 /* Gradients of input, weight and bias. The input's gradient is the transposed convolution. */
 static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 1);
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
-    bool transposed = l->conv.transposed;
-    l->conv.transposed = !transposed;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv.shape);
+    bool transposed = l->conv.shape.transposed;
+    l->conv.shape.transposed = !transposed;
     ind_status status = graph__conv_product(l, 0, 2, x, &results[0]);
-    if (status == IND_OK && l->conv.groups > 1) {
+    if (status == IND_OK && l->conv.shape.groups > 1) {
         results[0] = ind__box_reshape(l->w->program, results[0], x->size, x->rank);
         if (!results[0]) status = ind__failed(l->context);
     }

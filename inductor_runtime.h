@@ -2064,19 +2064,25 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` computes, so every lane needs it */
     bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* the stage with the stores per element */
-    uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
-    rt__host_list combine;                /* instructions of a scan's combine function */
-    uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; stage sort_stage - 1 computes its operand */
-    ind_dtype sort_dtype;      /* the dtype to which its keys are rounded */
+    ind__eval eval;         /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage; /* the stage with the stores per element */
+    struct rt__host_kernel_scan {
+        uint32_t first, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
+        rt__host_list before, after;           /* the loop of element_stage, split at the SCAN */
+        rt__host_list combine;                 /* instructions of its combine function */
+        uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
+    } scan;
+    struct rt__host_kernel_sort {
+        uint32_t scan, stage; /* the SCAN that sorts, 0: none; stage - 1 computes its operand */
+        ind_dtype dtype;      /* the dtype to which its keys are rounded */
+    } sort;
     bool matmul;
-    uint32_t dot;
-    int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-    rt__host_list a, b, epilogue;
-    rt__host_direct direct_a, direct_b;
+    struct rt__host_kernel_product {
+        uint32_t dot;
+        int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
+        rt__host_list a, b, epilogue;
+        rt__host_direct direct_a, direct_b;
+    } product;
 };
 
 static ind_status rt__host_prepare(ind_module *m);
@@ -2964,36 +2970,52 @@ struct ind_instance {
     ind_instance *prev, *next; /* list of the module's instances; ind_run's instance is in no list */
     ind_module *module;
     char error[512];
-    int64_t *size, *next_size; /* of the last launch; of the current call */
-    int64_t *slot;             /* values of the module's program */
-    int64_t *scratch;          /* values of the programs of the conditions */
-    bool evaluated, bound;
-    void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and one for a workspace given by the caller */
-    uint64_t *address;              /* per buffer */
-    void *workspace, *workspace_block, *retired_block;
-    size_t workspace_bytes;
-    bool workspace_given;
-    uint64_t *cell; /* argument values, one per exec_arg */
-    void **param;   /* pointers to them, as the driver requires */
-    uint8_t *chosen;
-    unsigned *grid;        /* IND__RT_LAUNCH per step */
-    uint64_t *index_error; /* host: 4 words per step */
-    void *index_error_device;
+    struct rt__instance_sizes {
+        int64_t *value, *next; /* of the last launch; of the current call */
+        int64_t *slot;         /* values of the module's program */
+        int64_t *scratch;      /* values of the programs of the conditions */
+        bool evaluated;
+    } sizes;
+    struct rt__instance_bindings {
+        void **pointer, **next;  /* per binding: of the last launch; of the current call */
+        struct rt__range *range; /* per binding, and one for a workspace given by the caller */
+        uint64_t *address;       /* per buffer */
+        bool bound;
+    } bindings;
+    struct rt__instance_workspace {
+        void *memory, *block, *retired_block;
+        size_t bytes;
+        bool given;
+    } workspace;
+    struct rt__instance_launch {
+        uint64_t *cell; /* argument values, one per exec_arg */
+        void **param;   /* pointers to them, as the driver requires */
+        uint8_t *chosen;
+        unsigned *grid; /* IND__RT_LAUNCH per step */
+        void *stream;   /* of the last launch */
+        bool launched;
+    } launch;
+    struct rt__instance_errors {
+        uint64_t *host; /* 4 words per step */
+        void *device;
+    } index_errors;
     void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block has at least twice the size of
-                          the previous one */
-    void *lookback_block[IND__RT_LOOKBACKS];
-    int num_lookbacks;
-    size_t lookback_bytes;
-    void *stream; /* of the last launch */
-    bool launched;
+    struct rt__instance_lookback {
+        uint64_t words;                 /* address of words that kernels leave at 0, in the last block */
+        void *block[IND__RT_LOOKBACKS]; /* each has at least twice the size of the previous one */
+        int num_blocks;
+        size_t bytes;
+    } lookback;
     rt__captured captured;
-    ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
-    int64_t *tensor_dim;
-    ind__eval_buffer *buffer; /* host */
-    rt__host_worker *worker;
-    int num_workers;
+    struct rt__instance_calls {
+        ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
+        int64_t *dim;
+    } calls;
+    struct rt__instance_host { /* device host */
+        ind__eval_buffer *buffer;
+        rt__host_worker *worker;
+        int num_workers;
+    } host;
 };
 
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count);
@@ -3022,7 +3044,7 @@ static ind_status rt__instance_errors(ind_instance *n) {
     if (!x->launches.checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     void *block;
     size_t bytes = (size_t)x->launches.num_steps * 32;
-    ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
+    ind_status status = rt__device_alloc(m, bytes, &n->index_errors.device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
@@ -3052,10 +3074,10 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     ind__executable *x = m->executable;
     int64_t words = 0;
     for (uint32_t i = 0; x->launches.looks_back && i < x->launches.num_args; i++)
-        if (x->launches.arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->launches.arg[i].slot] > words)
-            words = n->slot[x->launches.arg[i].slot];
-    if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
-    size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
+        if (x->launches.arg[i].kind == IND__ARG_LOOKBACK && n->sizes.slot[x->launches.arg[i].slot] > words)
+            words = n->sizes.slot[x->launches.arg[i].slot];
+    if ((uint64_t)words * 8 <= n->lookback.bytes) return IND_OK;
+    size_t bytes = n->lookback.bytes ? n->lookback.bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
     void *data, *block;
     ind_status status = rt__device_alloc(m, bytes, &data, &block);
@@ -3064,10 +3086,10 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
     if (status) return rt__device_free(m, block), status;
-    n->lookback_block[n->num_lookbacks++] = block;
-    n->lookback = (uintptr_t)data;
-    n->lookback_bytes = bytes;
-    n->bound = false;
+    n->lookback.block[n->lookback.num_blocks++] = block;
+    n->lookback.words = (uintptr_t)data;
+    n->lookback.bytes = bytes;
+    n->bindings.bound = false;
     return IND_OK;
 }
 
@@ -3075,34 +3097,35 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     ind__executable *x = m->executable;
     n->module = m;
     bool ok = true;
-    n->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
-    n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
-    n->slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
-                                            sizeof *n->slot, &ok);
-    n->scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->scratch, &ok);
-    n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
-    n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
-    n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
-    n->address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->address, &ok);
-    n->cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->cell, &ok);
-    n->param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->param, &ok);
-    n->chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
-    n->index_error =
+    n->sizes.value = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.value, &ok);
+    n->sizes.next = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.next, &ok);
+    n->sizes.slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
+                                                  sizeof *n->sizes.slot, &ok);
+    n->sizes.scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->sizes.scratch, &ok);
+    n->bindings.pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.pointer, &ok);
+    n->bindings.next = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.next, &ok);
+    n->bindings.range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->bindings.range, &ok);
+    n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
+    n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
+    n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
+    n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
+    n->launch.grid =
+        (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->launch.grid, &ok);
+    n->index_errors.host =
         (uint64_t *)rt__instance_array(n, x->launches.checked ? (size_t)x->launches.num_steps * 4 : 0, 8, &ok);
-    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->tensor, &ok);
-    n->tensor_dim = (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK,
-                                                  sizeof *n->tensor_dim, &ok);
+    n->calls.tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->calls.tensor, &ok);
+    n->calls.dim =
+        (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
-    for (uint32_t i = 0; i < x->launches.num_args; i++) n->param[i] = &n->cell[i];
+    for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
+    for (uint32_t i = 0; i < x->launches.num_args; i++) n->launch.param[i] = &n->launch.cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
                              desc->workspace);
-        n->workspace = desc->workspace;
-        n->workspace_bytes = desc->workspace_bytes;
-        n->workspace_given = true;
+        n->workspace.memory = desc->workspace;
+        n->workspace.bytes = desc->workspace_bytes;
+        n->workspace.given = true;
     }
     ind_status status = rt__instance_errors(n);
     if (!status) status = rt__instance_counters(n);
@@ -3116,25 +3139,27 @@ static void rt__captured_clear(ind_instance *n) {
     ind__free(n->module->context, n->captured.pointer);
     ind__free(n->module->context, n->captured.size);
     memset(&n->captured, 0, sizeof n->captured);
-    rt__device_free(n->module, n->retired_block);
-    n->retired_block = NULL;
+    rt__device_free(n->module, n->workspace.retired_block);
+    n->workspace.retired_block = NULL;
 }
 
 /* Frees the members that instance_init created, also after a partial init. Runs inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
-    rt__device_free(n->module, n->workspace_block);
-    if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
+    rt__device_free(n->module, n->workspace.block);
+    if (n->index_errors.device) rt__device_free(n->module, n->index_errors.device);
     rt__device_free(n->module, n->counters_block);
-    for (int i = 0; i < n->num_lookbacks; i++) rt__device_free(n->module, n->lookback_block[i]);
-    for (int i = 0; n->worker && i < n->num_workers; i++) {
-        ind__free(c, n->worker[i].block);
-        ind__free(c, n->worker[i].row);
+    for (int i = 0; i < n->lookback.num_blocks; i++) rt__device_free(n->module, n->lookback.block[i]);
+    for (int i = 0; n->host.worker && i < n->host.num_workers; i++) {
+        ind__free(c, n->host.worker[i].block);
+        ind__free(c, n->host.worker[i].row);
     }
-    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,    n->pointer, n->next_pointer,
-                           n->address, n->cell,        n->param,  n->chosen,     n->grid,    n->buffer,
-                           n->worker,  n->index_error, n->tensor, n->tensor_dim, n->range};
+    void *const owned[] = {n->sizes.value,      n->sizes.next,        n->sizes.slot,       n->sizes.scratch,
+                           n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
+                           n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
+                           n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
+                           n->bindings.range};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -3196,24 +3221,24 @@ static ind_status rt__instance_sizes(ind_instance *n, const char *text, const in
     uint32_t num = m->desc.num_sizes;
     bool guard;
     if (values) {
-        memcpy(n->next_size, values, num * sizeof *values);
+        memcpy(n->sizes.next, values, num * sizeof *values);
     } else {
-        ind_status status = ind__module_given_sizes(m, "run", text, n->next_size);
-        if (!status) status = rt__derive_sizes(m, "run", n->next_size, n->scratch);
+        ind_status status = ind__module_given_sizes(m, "run", text, n->sizes.next);
+        if (!status) status = rt__derive_sizes(m, "run", n->sizes.next, n->sizes.scratch);
         if (status) return status;
     }
-    if (n->evaluated && !memcmp(n->size, n->next_size, num * sizeof *n->size)) return IND_OK;
+    if (n->sizes.evaluated && !memcmp(n->sizes.value, n->sizes.next, num * sizeof *n->sizes.value)) return IND_OK;
     for (uint32_t i = 0; i < num; i++) {
-        ind_status status = rt__check_size(m, "run", i, n->next_size[i]);
+        ind_status status = rt__check_size(m, "run", i, n->sizes.next[i]);
         if (status) return status;
     }
-    n->evaluated = n->bound = false;
-    ind_status status = rt__check_conditions(m, "run", n->next_size, n->scratch, &guard);
+    n->sizes.evaluated = n->bindings.bound = false;
+    ind_status status = rt__check_conditions(m, "run", n->sizes.next, n->sizes.scratch, &guard);
     if (status) return status;
-    status = rt__run_program(x, n->next_size, n->slot, n->scratch);
+    status = rt__run_program(x, n->sizes.next, n->sizes.slot, n->sizes.scratch);
     if (status) return status;
-    memcpy(n->size, n->next_size, num * sizeof *n->size);
-    n->evaluated = true;
+    memcpy(n->sizes.value, n->sizes.next, num * sizeof *n->sizes.value);
+    n->sizes.evaluated = true;
     return IND_OK;
 }
 
@@ -3240,7 +3265,7 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
             if (!strcmp(list[k].name, list[i].name))
                 return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
                                  m->executable->memory.binding_text[at]);
-        const int64_t need = n->slot[m->executable->memory.binding_bytes[at]];
+        const int64_t need = n->sizes.slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
                              m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
@@ -3257,7 +3282,7 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->slot[m->executable->memory.binding_bytes[i]])
+        if (!pointer[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     }
@@ -3277,7 +3302,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
     const ind_binding_info *info = &m->binding[i];
-    const int64_t bytes = n->slot[m->executable->memory.binding_bytes[i]];
+    const int64_t bytes = n->sizes.slot[m->executable->memory.binding_bytes[i]];
     const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
     r->from = (uintptr_t)pointer[i];
     r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
@@ -3286,9 +3311,9 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
 }
 
 static void rt__workspace_range(const ind_instance *n, rt__range *r) {
-    const int64_t bytes = n->slot[n->module->executable->memory.arena_slot];
-    r->from = (uintptr_t)n->workspace;
-    r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
+    const int64_t bytes = n->sizes.slot[n->module->executable->memory.arena_slot];
+    r->from = (uintptr_t)n->workspace.memory;
+    r->to = n->workspace.given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
     r->written = true;
 }
 
@@ -3349,77 +3374,78 @@ static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, ui
 static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     const uint32_t num = n->module->num_bindings + 1;
     for (uint32_t i = 0; i < num; i++) {
-        if (n->range[i].binding == num - 1)
-            rt__workspace_range(n, &n->range[i]);
+        if (n->bindings.range[i].binding == num - 1)
+            rt__workspace_range(n, &n->bindings.range[i]);
         else
-            rt__bound_range(n, pointer, &n->range[i]);
+            rt__bound_range(n, pointer, &n->bindings.range[i]);
     }
-    rt__sort_ranges(n->range, num);
-    return rt__check_ranges(n, n->range, num);
+    rt__sort_ranges(n->bindings.range, num);
+    return rt__check_ranges(n, n->bindings.range, num);
 }
 
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
-    int64_t need = n->slot[m->executable->memory.arena_slot];
+    int64_t need = n->sizes.slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
         return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
-    if ((size_t)need <= n->workspace_bytes) return IND_OK;
-    if (n->workspace_given)
+    if ((size_t)need <= n->workspace.bytes) return IND_OK;
+    if (n->workspace.given)
         return ind__fail(m->context, IND_OUT_OF_MEMORY,
                          "run: graph \"%s\" needs a workspace of %lld bytes, it was given %zu", m->desc.name,
-                         (long long)need, n->workspace_bytes);
+                         (long long)need, n->workspace.bytes);
     void *data, *block;
     ind_status status = rt__device_alloc(m, (size_t)need, &data, &block);
     if (status) return status;
-    if (n->captured.valid && !n->retired_block)
-        n->retired_block = n->workspace_block; /* the graph still uses it */
+    if (n->captured.valid && !n->workspace.retired_block)
+        n->workspace.retired_block = n->workspace.block; /* the graph still uses it */
     else
-        rt__device_free(m, n->workspace_block);
-    n->workspace = data;
-    n->workspace_block = block;
-    n->workspace_bytes = (size_t)need;
-    n->bound = false;
+        rt__device_free(m, n->workspace.block);
+    n->workspace.memory = data;
+    n->workspace.block = block;
+    n->workspace.bytes = (size_t)need;
+    n->bindings.bound = false;
     return IND_OK;
 }
 
 static void rt__bind_addresses(ind_instance *n) {
     ind__executable *x = n->module->executable;
     for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
-        n->address[i] = 0;
+        n->bindings.address[i] = 0;
         if (x->memory.buffer_binding[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->pointer[x->memory.buffer_binding[i]];
+            n->bindings.address[i] = (uintptr_t)n->bindings.pointer[x->memory.buffer_binding[i]];
         else if (x->memory.buffer_offset[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->memory.buffer_offset[i]];
-        if (!n->buffer) continue;
-        n->buffer[i].data = (void *)(uintptr_t)n->address[i];
-        n->buffer[i].numel = n->address[i] ? n->slot[x->memory.buffer_numel[i]] : 0;
+            n->bindings.address[i] =
+                (uintptr_t)n->workspace.memory + (uint64_t)n->sizes.slot[x->memory.buffer_offset[i]];
+        if (!n->host.buffer) continue;
+        n->host.buffer[i].data = (void *)(uintptr_t)n->bindings.address[i];
+        n->host.buffer[i].numel = n->bindings.address[i] ? n->sizes.slot[x->memory.buffer_numel[i]] : 0;
     }
 }
 
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
-    if (v->guard_slot != IND__RT_NONE && !n->slot[v->guard_slot]) return false;
+    if (v->guard_slot != IND__RT_NONE && !n->sizes.slot[v->guard_slot]) return false;
     const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
-        if (arg[i].kind == IND__ARG_BUFFER && (n->address[arg[i].buffer] & 15)) return false;
+        if (arg[i].kind == IND__ARG_BUFFER && (n->bindings.address[arg[i].buffer] & 15)) return false;
     return true;
 }
 
 /* Writes an argument's value into its cell: a pointer, an int or a long long. */
 static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step, uint64_t *cell) {
     if (a->kind == IND__ARG_BUFFER)
-        *cell = n->address[a->buffer];
+        *cell = n->bindings.address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
-        *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
+        *cell = (uintptr_t)n->index_errors.device + ((uint64_t)step + a->part) * 32;
     else if (a->kind == IND__ARG_COUNTERS)
         *cell = (uintptr_t)n->counters + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_PARTIALS)
         *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_LOOKBACK)
-        *cell = n->lookback;
+        *cell = n->lookback.words;
     else if (a->wide)
-        memcpy(cell, &n->slot[a->slot], 8);
+        memcpy(cell, &n->sizes.slot[a->slot], 8);
     else {
-        int32_t narrow = (int32_t)n->slot[a->slot];
+        int32_t narrow = (int32_t)n->sizes.slot[a->slot];
         memcpy(cell, &narrow, 4);
     }
 }
@@ -3436,7 +3462,7 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
    no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
     const rt__exec_step *s = &n->module->executable->launches.step[at];
-    return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
+    return s->num_variants && n->launch.chosen[at] != IND__STEP_SKIPPED && s->variant[n->launch.chosen[at]].takes_next;
 }
 
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
@@ -3445,13 +3471,13 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 
 /* Blocks along dimension d of the grid. */
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
-    if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
-    const int64_t items = n->slot[v->items_slot];
+    if (d > 0 || v->items_slot == IND__RT_NONE) return n->sizes.slot[v->grid_slot[d]];
+    const int64_t items = n->sizes.slot[v->items_slot];
     return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
-    return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
+    return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
 /* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
@@ -3461,15 +3487,15 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     rt__exec_step *s = &x->launches.step[at];
     int k = 0;
     if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
-        n->chosen[at] = IND__STEP_SKIPPED;
+        n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
-    n->chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
-    if (n->chosen[at] == IND__STEP_SKIPPED) return IND_OK;
+    n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
+    if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
         ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
         if (status) return status;
@@ -3479,33 +3505,35 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
-        n->grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
+        n->launch.grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
     }
-    n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
-    n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
+    n->launch.grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->sizes.slot[v->shared_slot];
+    n->launch.grid[at * IND__RT_LAUNCH + 4] =
+        v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->sizes.slot[v->fitted_slot];
     for (uint32_t i = 0; i < v->num_args; i++)
-        rt__fill_cell(n, &x->launches.arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
+        rt__fill_cell(n, &x->launches.arg[v->first_arg + i], at, &n->launch.cell[v->first_arg + i]);
     return IND_OK;
 }
 
 static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) {
-    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
+    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->bindings.address[buffer];
 }
 
 /* Fills the operands of an extern call. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
-        int64_t *dim = n->tensor_dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
-        n->tensor[s->first_tensor + k] = (ind_extern_tensor){.data = (void *)(uintptr_t)n->address[a->buffer],
-                                                             .dtype = a->type.dtype,
-                                                             .rank = a->type.rank,
-                                                             .size = dim,
-                                                             .stride = dim + IND_MAX_RANK,
-                                                             .count = rt__count_address(n, s->tensor[k].count)};
+        int64_t *dim = n->calls.dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
+        n->calls.tensor[s->first_tensor + k] =
+            (ind_extern_tensor){.data = (void *)(uintptr_t)n->bindings.address[a->buffer],
+                                .dtype = a->type.dtype,
+                                .rank = a->type.rank,
+                                .size = dim,
+                                .stride = dim + IND_MAX_RANK,
+                                .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
-            dim[d] = n->slot[s->tensor[k].size[d]];
-            dim[IND_MAX_RANK + d] = n->slot[s->tensor[k].stride[d]];
+            dim[d] = n->sizes.slot[s->tensor[k].size[d]];
+            dim[IND_MAX_RANK + d] = n->sizes.slot[s->tensor[k].stride[d]];
         }
     }
 }
@@ -3517,17 +3545,17 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,
                             .stream = cuda ? stream : NULL,
-                            .input = n->tensor + s->first_tensor,
+                            .input = n->calls.tensor + s->first_tensor,
                             .num_inputs = (int)c->num_inputs,
-                            .output = n->tensor + s->first_tensor + c->num_inputs,
+                            .output = n->calls.tensor + s->first_tensor + c->num_inputs,
                             .num_outputs = (int)c->num_outputs,
                             .size = m->executable->sizes.size,
-                            .size_value = n->size,
+                            .size_value = n->sizes.value,
                             .num_sizes = (int)m->desc.num_sizes,
                             .user = c->op->desc.user};
     if (c->workspace) {
-        call.workspace_bytes = n->slot[s->workspace_slot];
-        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->address[c->workspace] : NULL;
+        call.workspace_bytes = n->sizes.slot[s->workspace_slot];
+        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->bindings.address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
     return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
@@ -3538,14 +3566,16 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
 /* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
 static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
-    ind_status status = rt__bind_complete(n, n->next_pointer);
+    ind_status status = rt__bind_complete(n, n->bindings.next);
     if (!status) status = rt__instance_workspace(n);
     if (!status) status = rt__instance_lookback(n);
     if (status) return status;
-    if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
-    n->bound = false;
-    memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
-    status = rt__check_overlaps(n, n->pointer);
+    if (n->bindings.bound &&
+        !memcmp(n->bindings.pointer, n->bindings.next, m->num_bindings * sizeof *n->bindings.pointer))
+        return IND_OK;
+    n->bindings.bound = false;
+    memcpy(n->bindings.pointer, n->bindings.next, m->num_bindings * sizeof *n->bindings.pointer);
+    status = rt__check_overlaps(n, n->bindings.pointer);
     if (status) return status;
     rt__bind_addresses(n);
     for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
@@ -3554,7 +3584,7 @@ static ind_status rt__instance_bind(ind_instance *n) {
         status = rt__bind_step(n, i);
         if (status) return status;
     }
-    n->bound = true;
+    n->bindings.bound = true;
     return IND_OK;
 }
 
@@ -3564,15 +3594,15 @@ static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
-        memcpy(n->next_pointer, d->pointers, m->num_bindings * sizeof *n->next_pointer);
+        memcpy(n->bindings.next, d->pointers, m->num_bindings * sizeof *n->bindings.next);
     else
-        status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+        status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     return status ? status : rt__instance_bind(n);
 }
 
 static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
-    n->stream = stream;
-    n->launched = true;
+    n->launch.stream = stream;
+    n->launch.launched = true;
     return n->module->desc.device == IND_DEVICE_CUDA ? rt__cuda_launch(n, first, count, stream)
                                                      : rt__host_launch(n, first, count);
 }
@@ -3606,11 +3636,12 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
     size_t bytes = (size_t)x->launches.num_steps * 32;
-    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_error_device;
-    if (!x->launches.checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
-    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
-    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
-    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_errors.device;
+    if (!x->launches.checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->launch.stream));
+    ind_status status =
+        IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_errors.host, from, bytes, n->launch.stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->launch.stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->launch.stream));
     return status;
 }
 
@@ -3618,16 +3649,16 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!n->launched) return IND_OK;
+    if (!n->launch.launched) return IND_OK;
     ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
     for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
-        const uint64_t *e = n->index_error + (size_t)i * 4;
+        const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
                            rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
-    if (x->launches.checked) memset(n->index_error, 0, (size_t)x->launches.num_steps * 32);
+    if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
@@ -3642,12 +3673,12 @@ ind_status ind_instance_check(ind_instance *n) {
 
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
-    const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
+    const void *from = (const void *)(uintptr_t)n->bindings.address[m->desc.lowered->unbacked[u].buffer];
     if (m->executable->sizes.data_size[u].step == IND__RT_NONE)
         return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
-                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
+                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->launch.stream));
 }
 
 /* Runs inside the device's context. */
@@ -3657,7 +3688,7 @@ static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int 
     for (uint32_t u = 0; u < rt__num_data_sizes(m) && (int)u < max && !status; u++)
         status = rt__fetch_data_size(n, u, &values[u]);
     if (status || m->desc.device != IND_DEVICE_CUDA || !rt__num_data_sizes(m)) return status;
-    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->stream));
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->launch.stream));
 }
 
 ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
@@ -3665,7 +3696,7 @@ ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
     ind_context *c = n->module->context;
     if (max < 0 || (max && !values))
         return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: values is NULL"));
-    if (!n->launched)
+    if (!n->launch.launched)
         return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: nothing was launched"));
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
@@ -3684,20 +3715,20 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     ind__executable *x = m->executable;
     size_t total = 0;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        int64_t bytes = n->slot[x->memory.binding_bytes[i]];
+        int64_t bytes = n->sizes.slot[x->memory.binding_bytes[i]];
         if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 4 || total > SIZE_MAX / 4)
             return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
                              (long long)bytes);
-        host[i] = n->next_pointer[i];
+        host[i] = n->bindings.next[i];
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
     }
     void *data;
     ind_status status = rt__device_alloc(m, total, &data, block);
     char *at = (char *)data;
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
-        size_t bytes = (size_t)n->slot[x->memory.binding_bytes[i]];
+        size_t bytes = (size_t)n->sizes.slot[x->memory.binding_bytes[i]];
         if (!host[i]) continue;
-        n->next_pointer[i] = at;
+        n->bindings.next[i] = at;
         if (bytes && m->binding[i].kind != IND_BINDING_OUTPUT)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyHtoDAsync_v2,
                                     ((rt__cuda_ptr)(uintptr_t)at, host[i], bytes, stream));
@@ -3710,12 +3741,12 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    ind_status status = rt__instance_data_sizes(n, &n->slot[m->desc.num_sizes], IND__MAX_UNBACKED);
-    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->sizes.program, n->slot);
+    ind_status status = rt__instance_data_sizes(n, &n->sizes.slot[m->desc.num_sizes], IND__MAX_UNBACKED);
+    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->sizes.program, n->sizes.slot);
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
-        size_t bytes = (size_t)n->slot[x->memory.binding_used[i]];
-        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
+        size_t bytes = (size_t)n->sizes.slot[x->memory.binding_used[i]];
+        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->bindings.pointer[i];
         if (bytes)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
     }
@@ -3726,7 +3757,7 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__check_overlaps(n, n->next_pointer) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n);
     if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, stream);
@@ -3740,10 +3771,10 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
 static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     ind_module *m = n->module;
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
-    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
-        if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->memory.binding_bytes[i]])
+        if (!n->bindings.next[i] && !m->constant[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
                              m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
@@ -3991,24 +4022,24 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
         if (b->inst[i].op != IND_LOOP_REDUCE) continue;
         num++;
-        h->dot = i;
+        h->product.dot = i;
     }
-    if (num != 1 || b->inst[h->dot].reduction != IND_REDUCE_DOT) return IND_OK;
-    uint32_t in_a = f[b->inst[h->dot].arg[0]].vars, in_b = f[b->inst[h->dot].arg[1]].vars;
+    if (num != 1 || b->inst[h->product.dot].reduction != IND_REDUCE_DOT) return IND_OK;
+    uint32_t in_a = f[b->inst[h->product.dot].arg[0]].vars, in_b = f[b->inst[h->product.dot].arg[1]].vars;
     for (int v = 0; v < b->rank; v++) {
         bool a = in_a >> v & 1, c = in_b >> v & 1;
         if (a && c)
-            h->batch[h->num_batch++] = v;
+            h->product.batch[h->product.num_batch++] = v;
         else if (c)
-            h->col[h->num_col++] = v;
+            h->product.col[h->product.num_col++] = v;
         else
-            h->row[h->num_row++] = v;
+            h->product.row[h->product.num_row++] = v;
     }
-    rt__host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
+    rt__host_list *const list[3] = {&h->product.a, &h->product.b, &h->product.epilogue};
     ind_status status = IND_OK;
     for (int k = 0; k < 3 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
-            f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+            f[i].wanted = k < 2 ? i == b->inst[h->product.dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
         if (k == 2) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
@@ -4045,34 +4076,34 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
 /* Finds the inputs and results of a combine function. Unused STATEs are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
-    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
-        h->element[h->num_states] = b->inst[p].arg[0];
-        h->combined[h->num_states++] = b->inst[p].arg[1];
+    for (uint32_t p = b->inst[h->scan.first].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->scan.element[h->scan.num_states] = b->inst[p].arg[0];
+        h->scan.combined[h->scan.num_states++] = b->inst[p].arg[1];
     }
-    for (uint32_t i = 1; i < h->scan; i++)
-        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+    for (uint32_t i = 1; i < h->scan.first; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->scan.state[b->inst[i].imm.i] = i;
 }
 
 /* Moves the instructions that depend on STATEs from `before` to the list `combine`. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
-    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->scan.before.num + 1) * sizeof *inst), kept = 0;
     if (from_state && inst) {
         rt__host_find_states(h);
-        for (uint32_t i = 1; i < h->scan; i++) {
+        for (uint32_t i = 1; i < h->scan.first; i++) {
             from_state[i] = b->inst[i].op == IND_LOOP_STATE;
             for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
         }
-        h->combine.inst = inst;
-        for (uint32_t k = 0; k < h->before.num; k++) {
-            uint32_t i = h->before.inst[k];
+        h->scan.combine.inst = inst;
+        for (uint32_t k = 0; k < h->scan.before.num; k++) {
+            uint32_t i = h->scan.before.inst[k];
             if (from_state[i])
-                h->combine.inst[h->combine.num++] = i;
+                h->scan.combine.inst[h->scan.combine.num++] = i;
             else
-                h->before.inst[kept++] = i;
+                h->scan.before.inst[kept++] = i;
         }
-        h->before.num = kept;
+        h->scan.before.num = kept;
     }
     ind__free(m->context, from_state);
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
@@ -4083,24 +4114,24 @@ static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
     uint32_t cut = 0;
-    while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
-    h->before = (rt__host_list){loop->inst, cut};
-    h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
-    for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
-        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    while (cut < loop->num && loop->inst[cut] < h->scan.first) cut++;
+    h->scan.before = (rt__host_list){loop->inst, cut};
+    h->scan.after = (rt__host_list){loop->inst + cut, loop->num - cut};
+    for (uint32_t i = h->scan.first + 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan.first) h->scan.part[b->inst[i].imm.i] = i;
     return rt__host_split_combine(m, h);
 }
 
 /* Rounds a sort's keys to the dtype in which they are stored, if they are stored. */
 static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
-    h->sort = ind__body_sort(b);
-    h->sort_stage = f[h->sort].level;
-    h->sort_dtype = (ind_dtype)b->inst[h->sort].dtype;
-    for (uint32_t i = b->num_inst; h->sort && i-- > 1;) {
+    h->sort.scan = ind__body_sort(b);
+    h->sort.stage = f[h->sort.scan].level;
+    h->sort.dtype = (ind_dtype)b->inst[h->sort.scan].dtype;
+    for (uint32_t i = b->num_inst; h->sort.scan && i-- > 1;) {
         const ind__inst *value = &b->inst[b->inst[i].arg[0]];
-        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort && !value->imm.i;
-        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort_dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
+        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort.scan && !value->imm.i;
+        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort.dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
     }
 }
 
@@ -4119,15 +4150,16 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
     }
     h->num_stages++;
-    h->scan = ind__body_scan(b);
+    h->scan.first = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
     if (!status) rt__host_make_sort(m, h, f);
-    if (!status && h->scan && b->inst[h->scan].reduction == IND_SCAN_COMBINE) status = rt__host_make_combine(m, h);
+    if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
+        status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[0], &h->product.direct_a);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[1], &h->product.direct_b);
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
@@ -4621,32 +4653,32 @@ static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) 
 /* Combines the state with the element of a lane. */
 static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
     const ind__inst *inst = h->body->inst;
-    uint32_t n = h->num_states;
+    uint32_t n = h->scan.num_states;
     for (uint32_t k = 0; k < n; k++) {
-        ind_dtype d = (ind_dtype)inst[h->element[k]].dtype;
-        rt__host_lane x = rt__get_lane(d, &e->value[h->element[k]], lane);
+        ind_dtype d = (ind_dtype)inst[h->scan.element[k]].dtype;
+        rt__host_lane x = rt__get_lane(d, &e->value[h->scan.element[k]], lane);
         if (first) s->state[k] = x;
-        if (h->state[k]) rt__set_lane(d, &e->value[h->state[k]], 0, s->state[k]);
-        if (h->state[n + k]) rt__set_lane(d, &e->value[h->state[n + k]], 0, x);
+        if (h->scan.state[k]) rt__set_lane(d, &e->value[h->scan.state[k]], 0, s->state[k]);
+        if (h->scan.state[n + k]) rt__set_lane(d, &e->value[h->scan.state[n + k]], 0, x);
     }
-    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->combine, 1);
+    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->scan.combine, 1);
     for (uint32_t k = 0; k < n && !first && !status; k++)
-        s->state[k] = rt__get_lane((ind_dtype)inst[h->combined[k]].dtype, &e->value[h->combined[k]], 0);
+        s->state[k] = rt__get_lane((ind_dtype)inst[h->scan.combined[k]].dtype, &e->value[h->scan.combined[k]], 0);
     return status;
 }
 
 /* Computes a scan with a combine function for elements r .. r + lanes - 1 of a row, one after another. */
 static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
                                          int lanes) {
-    bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
+    bool exclusive = h->body->inst[h->scan.first].flags & IND__INST_EXCLUSIVE;
     ind_status status = IND_OK;
     for (int l = 0; l < lanes && !status; l++) {
         rt__host_scan before = *s;
         status = rt__host_combine(h, e, s, r + l == 0, l);
         for (int k = 0; k < IND__MAX_STATES; k++) {
-            if (!h->part[k]) continue;
-            ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
-            rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);
+            if (!h->scan.part[k]) continue;
+            ind_dtype d = (ind_dtype)h->body->inst[h->scan.part[k]].dtype;
+            rt__set_lane(d, &e->value[h->scan.part[k]], l, exclusive ? before.state[k] : s->state[k]);
         }
     }
     return status;
@@ -4671,10 +4703,10 @@ static float rt__round_key(ind_dtype d, float x) {
 /* Copies elements of a row to the sort's input, with their positions. */
 static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
                                 int lanes) {
-    const ind__inst *sort = &h->body->inst[h->sort];
+    const ind__inst *sort = &h->body->inst[h->sort.scan];
     for (int l = 0; l < lanes; l++) {
         rt__host_lane x = rt__get_lane((ind_dtype)sort->dtype, &e->value[sort->arg[0]], l);
-        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort_dtype, x.f);
+        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort.dtype, x.f);
         row[r + l] = (rt__host_sorted){x, r + l};
     }
 }
@@ -4683,9 +4715,9 @@ static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt
 static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const rt__host_sorted *row, int64_t r,
                                   int lanes) {
     ind__lanes *part[2];
-    rt__host_scanned(e, h->sort, part);
+    rt__host_scanned(e, h->sort.scan, part);
     for (int l = 0; l < lanes; l++) {
-        rt__set_lane((ind_dtype)h->body->inst[h->sort].dtype, part[0], l, row[r + l].key);
+        rt__set_lane((ind_dtype)h->body->inst[h->sort.scan].dtype, part[0], l, row[r + l].key);
         if (part[1]) part[1]->i[l] = row[r + l].at;
     }
 }
@@ -4721,9 +4753,9 @@ static void rt__sort_row(rt__host_sorted *row, int64_t n, ind_dtype d, bool desc
 /* One chunk of a scan with a combine function. */
 static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e, rt__host_scan *state, int64_t r,
                                          int lanes) {
-    ind_status status = rt__host_run_list(e, &h->before, lanes);
+    ind_status status = rt__host_run_list(e, &h->scan.before, lanes);
     if (!status) status = rt__host_combine_lanes(h, e, state, r, lanes);
-    return status ? status : rt__host_run_list(e, &h->after, lanes);
+    return status ? status : rt__host_run_list(e, &h->scan.after, lanes);
 }
 
 /* Runs the loop for elements r .. r + lanes - 1 of a pass, split at the scans. */
@@ -4754,10 +4786,10 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
     for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
-        if (h->sort && stage >= h->sort_stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
-        status = h->num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
-                                                            : rt__host_scan_chunk(s, e, state, r, lanes);
-        if (!status && h->sort && stage + 1 == h->sort_stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
+        if (h->sort.scan && stage >= h->sort.stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
+        status = h->scan.num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
+                                                                 : rt__host_scan_chunk(s, e, state, r, lanes);
+        if (!status && h->sort.scan && stage + 1 == h->sort.stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
         for (int l = 0; l < lanes; l++) at[l] = r + l;
         for (uint32_t k = 0; k < s->reduce.num && !status; k++)
             rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
@@ -4768,7 +4800,7 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
 
 static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *sort = &h->body->inst[h->sort];
+    const ind__inst *sort = &h->body->inst[h->sort.scan];
     ind__eval *e = &w->eval;
     ind_status status = IND_OK;
     rt__host_point(e, t->var, h->body->rank, t->extent, point);
@@ -4778,7 +4810,7 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         if (status) return status;
         rt__host_spread(e, &h->stage[s].spread);
         status = rt__host_scan_pass(t, w, s);
-        if (!status && h->sort && s + 1 == h->sort_stage)
+        if (!status && h->sort.scan && s + 1 == h->sort.stage)
             rt__sort_row(w->row, t->reduced, (ind_dtype)sort->dtype, sort->reduction == IND_SCAN_DESCENDING);
     }
     return status;
@@ -4786,14 +4818,14 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
 
 static void rt__host_chunk(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->worker[worker];
+    rt__host_worker *w = &t->instance->host.worker[worker];
     int64_t begin = index * t->chunk, end = begin + t->chunk < t->points ? begin + t->chunk : t->points;
     int64_t step = t->lanes_along_row ? 1 : IND__LANES;
     for (int64_t p = begin; p < end && !w->status; p += step) {
         int lanes = end - p < IND__LANES ? (int)(end - p) : IND__LANES;
-        w->status = t->kernel->scan      ? rt__host_scan_row(t, w, p)
-                    : t->lanes_along_row ? rt__host_row(t, w, p)
-                                         : rt__host_block(t, w, p, lanes);
+        w->status = t->kernel->scan.first ? rt__host_scan_row(t, w, p)
+                    : t->lanes_along_row  ? rt__host_row(t, w, p)
+                                          : rt__host_block(t, w, p, lanes);
     }
 }
 
@@ -4930,7 +4962,7 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
     for (int k = n; k-- > 0 && extent[k];) {
-        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->slot[d->stride_slot[var[k]]];
+        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
         at /= extent[k];
     }
     return (int64_t)offset;
@@ -4952,8 +4984,8 @@ IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
 /* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
-    const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
-    int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
+    const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
+    int64_t step = t->instance->sizes.slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
     for (int64_t u = 0; u < p->count; u += p->group) {
         int num = p->count - u < p->group ? (int)(p->count - u) : p->group;
         for (int j = 0; j < num; j++) {
@@ -5012,7 +5044,7 @@ static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__
 /* Copies products for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
 static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
     const ind_body *b = t->kernel->body;
-    uint32_t dot = t->kernel->dot;
+    uint32_t dot = t->kernel->product.dot;
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
     for (int l = 0; l < lanes; l++) {
@@ -5036,16 +5068,16 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
     bool along_cols = cols >= rows;
     int lanes = (int)(along_cols ? cols : rows);
     if (along_cols)
-        rt__host_lanes(e, h->col, h->num_col, t->col_extent, col, lanes);
+        rt__host_lanes(e, h->product.col, h->product.num_col, t->col_extent, col, lanes);
     else
-        rt__host_lanes(e, h->row, h->num_row, t->row_extent, row, lanes);
+        rt__host_lanes(e, h->product.row, h->product.num_row, t->row_extent, row, lanes);
     for (int64_t o = 0; o < (along_cols ? rows : cols); o++) {
         if (along_cols)
-            rt__host_point(e, h->row, h->num_row, t->row_extent, row + o);
+            rt__host_point(e, h->product.row, h->product.num_row, t->row_extent, row + o);
         else
-            rt__host_point(e, h->col, h->num_col, t->col_extent, col + o);
+            rt__host_point(e, h->product.col, h->product.num_col, t->col_extent, col + o);
         rt__tile_to_lanes(t, w, o, along_cols, lanes);
-        ind_status status = rt__host_run_list(e, &h->epilogue, lanes);
+        ind_status status = rt__host_run_list(e, &h->product.epilogue, lanes);
         if (status) return status;
     }
     return IND_OK;
@@ -5054,32 +5086,35 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
 static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d, int64_t batch) {
     const rt__host_kernel *h = t->kernel;
     if (!d->valid) return 0;
-    return (int64_t)((uint64_t)t->instance->slot[d->base_slot] +
-                     (uint64_t)rt__direct_offset(t, d, h->batch, h->num_batch, t->batch_extent, batch));
+    return (int64_t)((uint64_t)t->instance->sizes.slot[d->base_slot] +
+                     (uint64_t)rt__direct_offset(t, d, h->product.batch, h->product.num_batch, t->batch_extent, batch));
 }
 
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *dot = &h->body->inst[h->dot];
+    const ind__inst *dot = &h->body->inst[h->product.dot];
     ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
     ind__eval *e = &w->eval;
     int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
     int64_t batch = index / t->col_tiles / t->row_tiles;
     int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
     int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
-    rt__host_panel a = {&h->a, dot->arg[0], h->row, h->num_row, IND__HOST_MR, t->row_extent,
-                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
-    rt__host_panel b = {&h->b, dot->arg[1], h->col, h->num_col, IND__HOST_NR, t->col_extent,
-                        col,   cols,        0,      0,          w->panel_b,   d == IND_F32};
-    rt__host_point(e, h->batch, h->num_batch, t->batch_extent, batch);
-    int64_t base_a = rt__direct_base(t, &h->direct_a, batch), base_b = rt__direct_base(t, &h->direct_b, batch);
+    rt__host_panel a = {
+        &h->product.a, dot->arg[0], h->product.row, h->product.num_row, IND__HOST_MR, t->row_extent, row, rows, 0, 0,
+        w->panel_a,    d == IND_F32};
+    rt__host_panel b = {
+        &h->product.b, dot->arg[1], h->product.col, h->product.num_col, IND__HOST_NR, t->col_extent, col, cols, 0, 0,
+        w->panel_b,    d == IND_F32};
+    rt__host_point(e, h->product.batch, h->product.num_batch, t->batch_extent, batch);
+    int64_t base_a = rt__direct_base(t, &h->product.direct_a, batch),
+            base_b = rt__direct_base(t, &h->product.direct_b, batch);
     memset(w->tile, 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
     for (int64_t k = 0; k < t->reduced; k += IND__HOST_KC) {
         a.k0 = b.k0 = k;
         a.kc = b.kc = t->reduced - k < IND__HOST_KC ? t->reduced - k : IND__HOST_KC;
-        bool done_a = h->direct_a.valid && host_pack_direct(t, &h->direct_a, base_a, &a);
+        bool done_a = h->product.direct_a.valid && host_pack_direct(t, &h->product.direct_a, base_a, &a);
         ind_status status = done_a ? IND_OK : rt__host_pack(t, e, &a);
-        bool done_b = h->direct_b.valid && host_pack_direct(t, &h->direct_b, base_b, &b);
+        bool done_b = h->product.direct_b.valid && host_pack_direct(t, &h->product.direct_b, base_b, &b);
         if (!status && !done_b) status = rt__host_pack(t, e, &b);
         if (status) return status;
         if (d == IND_F32)
@@ -5094,7 +5129,7 @@ static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int6
 
 static void rt__host_tile_work(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->worker[worker];
+    rt__host_worker *w = &t->instance->host.worker[worker];
     if (!w->status) w->status = rt__host_tile(t, w, index);
 }
 
@@ -5111,7 +5146,7 @@ static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, i
 static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt__host_worker *w) {
     ind__eval *e = &w->eval;
     *e = h->eval;
-    e->buffer = n->buffer;
+    e->buffer = n->host.buffer;
     uint32_t slots = e->program.num_inputs + e->program.num_ops;
     unsigned char *at = w->eval_memory;
     e->value = (ind__lanes *)at;
@@ -5124,15 +5159,15 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     e->varying = at;
     memset(e->varying, 0, slots);
     e->epoch = 1;
-    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->slot[i];
+    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->sizes.slot[i];
     w->status = IND_OK;
 }
 
 /* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
 static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
-    for (int i = 0; i < n->num_workers; i++) {
-        rt__host_worker *w = &n->worker[i];
+    for (int i = 0; i < n->host.num_workers; i++) {
+        rt__host_worker *w = &n->host.worker[i];
         size_t bytes;
         if (elements <= w->row_capacity) continue;
         ind__free(c, w->row);
@@ -5163,7 +5198,7 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     t->kernel = h;
     t->points = t->reduced = 1;
     for (int v = 0; v < b->rank + b->rrank; v++) {
-        int64_t x = n->slot[h->extent_slot[v]], *total = v < b->rank ? &t->points : &t->reduced;
+        int64_t x = n->sizes.slot[h->extent_slot[v]], *total = v < b->rank ? &t->points : &t->reduced;
         t->var[v] = v;
         t->extent[v] = x;
         if (x < 0 || (x && *total > INT64_MAX / x))
@@ -5189,8 +5224,8 @@ static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
 static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
-    for (int i = 0; i < n->num_workers; i++) {
-        const rt__host_worker *w = &n->worker[i];
+    for (int i = 0; i < n->host.num_workers; i++) {
+        const rt__host_worker *w = &n->host.worker[i];
         if (w->status == IND_VERIFY && w->eval.bad_access)
             return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
@@ -5199,7 +5234,7 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
             return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
-        uint64_t *e = n->index_error + (size_t)step * 4;
+        uint64_t *e = n->index_errors.host + (size_t)step * 4;
         if (e[0]) continue;
         e[0] = 1 + (uint64_t)w->eval.bad_index.inst;
         e[1] = (uint64_t)w->eval.bad_index.value;
@@ -5216,20 +5251,20 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
-    if (h->sort) status = rt__host_need_rows(n, t.reduced);
+    if (h->sort.scan) status = rt__host_need_rows(n, t.reduced);
     if (status) return status;
-    for (int i = 0; i < n->num_workers; i++) rt__host_worker_begin(n, h, &n->worker[i]);
-    if (h->kernel->run) ind__eval_begin_runs(&n->worker[0].eval);
-    t.rows = rt__pick_extents(&t, h->row, h->num_row, t.row_extent);
-    t.cols = rt__pick_extents(&t, h->col, h->num_col, t.col_extent);
-    t.batches = rt__pick_extents(&t, h->batch, h->num_batch, t.batch_extent);
+    for (int i = 0; i < n->host.num_workers; i++) rt__host_worker_begin(n, h, &n->host.worker[i]);
+    if (h->kernel->run) ind__eval_begin_runs(&n->host.worker[0].eval);
+    t.rows = rt__pick_extents(&t, h->product.row, h->product.num_row, t.row_extent);
+    t.cols = rt__pick_extents(&t, h->product.col, h->product.num_col, t.col_extent);
+    t.batches = rt__pick_extents(&t, h->product.batch, h->product.num_batch, t.batch_extent);
     if (h->matmul && t.rows * t.cols >= 4) {
         t.row_tiles = (t.rows + IND__HOST_MC - 1) / IND__HOST_MC;
         t.col_tiles = (t.cols + IND__HOST_NC - 1) / IND__HOST_NC;
         rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
     } else {
-        t.lanes_along_row = h->scan || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
-        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->num_workers);
+        t.lanes_along_row = h->scan.first || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
+        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->host.num_workers);
         rt__pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, rt__host_chunk, &t);
     }
     return rt__host_task_end(&t, step);
@@ -5242,12 +5277,12 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     bool any = false;
     for (uint32_t u = 0; u < rt__num_data_sizes(m); u++) {
         if (x->sizes.data_size[u].step != step) continue;
-        const ind__eval_buffer *count = &n->buffer[m->desc.lowered->unbacked[u].buffer];
-        memcpy(&n->slot[m->desc.num_sizes + u], count->data, sizeof *n->slot);
+        const ind__eval_buffer *count = &n->host.buffer[m->desc.lowered->unbacked[u].buffer];
+        memcpy(&n->sizes.slot[m->desc.num_sizes + u], count->data, sizeof *n->sizes.slot);
         any = true;
     }
     if (!any) return IND_OK;
-    ind_status status = ind__program_run(&x->sizes.program, n->slot);
+    ind_status status = ind__program_run(&x->sizes.program, n->sizes.slot);
     if (!status) rt__bind_addresses(n);
     return status;
 }
@@ -5271,15 +5306,15 @@ static ind_status rt__host_instance(ind_instance *n) {
         if (status) return status;
     }
     int workers = rt__pool_workers(&x->runtime->pool);
-    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->buffer, &ok);
-    n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
-    n->num_workers = n->worker ? workers : 0;
+    n->host.buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->host.buffer, &ok);
+    n->host.worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->host.worker, &ok);
+    n->host.num_workers = n->host.worker ? workers : 0;
     size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
     size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
            b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
     size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
-        rt__host_worker *w = &n->worker[i];
+        rt__host_worker *w = &n->host.worker[i];
         unsigned char *at =
             (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->on_host.max_eval_bytes, &ok);
         if (!ok) break;
@@ -5290,7 +5325,8 @@ static ind_status rt__host_instance(ind_instance *n) {
         w->tile = at + sums + a + b;
         w->eval_memory = at + sums + a + b + c;
     }
-    for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
+    for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++)
+        n->host.buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
@@ -6024,7 +6060,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        const bool own = m->constant_block[i] && n->pointer[i] == m->constant[i];
+        const bool own = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
         if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
     }
     return true;
@@ -6045,11 +6081,11 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
             after_kernel = after_module = false;
             continue;
         }
-        if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->chosen[i]]);
-        const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
+        if (n->launch.chosen[i] == IND__STEP_SKIPPED) continue;
+        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->launch.chosen[i]]);
+        const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
         const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
-        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
+        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }
@@ -6086,8 +6122,8 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    memcpy(out->pointer, n->pointer, m->num_bindings * sizeof *out->pointer);
-    memcpy(out->size, n->size, m->desc.num_sizes * sizeof *out->size);
+    memcpy(out->pointer, n->bindings.pointer, m->num_bindings * sizeof *out->pointer);
+    memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
     out->valid = true;
     return IND_OK;
 }
@@ -6118,8 +6154,8 @@ ind_status ind_replay(ind_instance *n, void *stream) {
             n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
-    n->stream = stream;
-    n->launched = true;
+    n->launch.stream = stream;
+    n->launch.launched = true;
     status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -6195,7 +6231,7 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
 
 /* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
-    rt__size_values v = {n->module->executable->sizes.size, n->size, n->module->desc.num_sizes};
+    rt__size_values v = {n->module->executable->sizes.size, n->sizes.value, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
@@ -6351,7 +6387,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const int k = n->chosen[step];
+    const int k = n->launch.chosen[step];
     ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
     if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
     status = rt__tune_compile(m, v, entry);
@@ -6374,10 +6410,10 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->chosen[step]]);
-    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
-    rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
-    memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
+    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->launch.chosen[step]]);
+    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->launch.chosen[step]];
+    rt__tuned_launch first = {x->function, {0}, &n->launch.param[x->first_arg]};
+    memcpy(first.grid, &n->launch.grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
     *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .why = v->why, .first_threads = v->threads};
     *found = (ind__tuning){0};
     result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
@@ -6418,13 +6454,13 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
-    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
+    if (n->launch.chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
-    const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
+    const ind__variant *v = &p->kernel[step].variant[n->launch.chosen[step]];
     for (uint32_t i = 0; i < step; i++)
-        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
-            ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
+        if (n->launch.chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
+            ind__same_source(v, &p->kernel[i].variant[n->launch.chosen[i]]))
             return false;
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
@@ -6441,7 +6477,7 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
         status = rt__launch_steps(n, 0, i, t->stream);
         if (!status) status = rt__tune_step(t, i, &result, &found);
         if (!status && result.us < result.first_us)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], found, &result);
+            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }

@@ -137,19 +137,25 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` computes, so every lane needs it */
     bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* the stage with the stores per element */
-    uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
-    rt__host_list combine;                /* instructions of a scan's combine function */
-    uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; stage sort_stage - 1 computes its operand */
-    ind_dtype sort_dtype;      /* the dtype to which its keys are rounded */
+    ind__eval eval;         /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage; /* the stage with the stores per element */
+    struct rt__host_kernel_scan {
+        uint32_t first, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
+        rt__host_list before, after;           /* the loop of element_stage, split at the SCAN */
+        rt__host_list combine;                 /* instructions of its combine function */
+        uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
+    } scan;
+    struct rt__host_kernel_sort {
+        uint32_t scan, stage; /* the SCAN that sorts, 0: none; stage - 1 computes its operand */
+        ind_dtype dtype;      /* the dtype to which its keys are rounded */
+    } sort;
     bool matmul;
-    uint32_t dot;
-    int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-    rt__host_list a, b, epilogue;
-    rt__host_direct direct_a, direct_b;
+    struct rt__host_kernel_product {
+        uint32_t dot;
+        int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
+        rt__host_list a, b, epilogue;
+        rt__host_direct direct_a, direct_b;
+    } product;
 };
 
 static ind_status rt__host_prepare(ind_module *m);

@@ -63,7 +63,7 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
 
 /* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
-    rt__size_values v = {n->module->executable->sizes.size, n->size, n->module->desc.num_sizes};
+    rt__size_values v = {n->module->executable->sizes.size, n->sizes.value, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }

@@ -84,7 +84,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const int k = n->chosen[step];
+    const int k = n->launch.chosen[step];
     ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
     if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
     status = rt__tune_compile(m, v, entry);
@@ -107,10 +107,10 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->chosen[step]]);
-    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
-    rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
-    memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
+    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->launch.chosen[step]]);
+    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->launch.chosen[step]];
+    rt__tuned_launch first = {x->function, {0}, &n->launch.param[x->first_arg]};
+    memcpy(first.grid, &n->launch.grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
     *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .why = v->why, .first_threads = v->threads};
     *found = (ind__tuning){0};
     result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
@@ -151,13 +151,13 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
-    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
+    if (n->launch.chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
-    const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
+    const ind__variant *v = &p->kernel[step].variant[n->launch.chosen[step]];
     for (uint32_t i = 0; i < step; i++)
-        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
-            ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
+        if (n->launch.chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
+            ind__same_source(v, &p->kernel[i].variant[n->launch.chosen[i]]))
             return false;
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
@@ -174,7 +174,7 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
         status = rt__launch_steps(n, 0, i, t->stream);
         if (!status) status = rt__tune_step(t, i, &result, &found);
         if (!status && result.us < result.first_us)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], found, &result);
+            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }

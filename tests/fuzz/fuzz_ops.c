@@ -1069,7 +1069,7 @@ static ind_status find_places(ind_instance *n, const char *sizes, const char *wo
         if (!ind__ok(s->offset[b])) continue;
         ind_status status = ind_formula_eval(n->module, ind__buffer_most_bytes(l, info), sizes, &bytes);
         if (status) return status;
-        size_t at = (size_t)((const char *)n->address[b] - workspace);
+        size_t at = (size_t)((const char *)n->bindings.address[b] - workspace);
         uint32_t changed = info->mutated_by ? s->first_use[info->mutated_by] : UINT32_MAX;
         p[b] = (place){at, (size_t)bytes, s->first_use[b], s->last_use[b]};
         if (changed != UINT32_MAX && changed > p[b].last) p[b].last = changed;

@@ -39,7 +39,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
                                            bool checked) {
     ind__capture c = {.checked = checked};
     o->capture = &c;
-    l->scatter(o, index, rank, 0, l);
+    l->scatter.record(o, index, rank, 0, l);
     o->capture = NULL;
     return c;
 }
@@ -81,7 +81,7 @@ static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int 
 }
 
 static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
-    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+    return u->l->scatter.mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
 /* Returns a stored row number, point or position among sorted points as an index. */
@@ -111,7 +111,7 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
 /* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
    sums. */
 static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
-    ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
+    ind_value none = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
     return sum.id ? graph__ordered_join(o, u, sum, v) : v;
 }
@@ -508,7 +508,7 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     ind__delinearise(u->l->context, row, u->base->size, outer_rank, at);
     for (int d = 0; d < u->whole; d++) at[outer_rank + d] = index[1 + d];
     ind_value v = graph__ordered_total(o, u, (ind_value){0}, row, index + 1);
-    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->mode);
+    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->scatter.mode);
     o->mask = outer;
 }
 
@@ -598,12 +598,12 @@ static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int
     ind_value place = ind_op_index(o, graph__ordered_place(u, index), IND_I64);
     ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
     (void)rank;
-    if (u->l->mode == IND_REDUCE_NONE) {
+    if (u->l->scatter.mode == IND_REDUCE_NONE) {
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
     for (int d = 0; d < u->rank; d++) at[d] = d < outer ? point[d] : index[u->base->rank - u->rank + d];
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
+    ind_value neutral = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, at, u->rank), neutral);
 }
 
@@ -611,7 +611,7 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
     const graph__ordered *u = user;
     const ind_expr *inner = index + rank - u->whole;
     ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->combined, index, rank);
-    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    if (u->l->scatter.mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
     ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, any) : any;
     ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
@@ -622,8 +622,8 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
 
 static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    bool picks = u->l->mode == IND_REDUCE_NONE;
-    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+    bool picks = u->l->scatter.mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->scatter.mode,
                              .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
@@ -642,14 +642,14 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
 static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank) {
     ind__lowered *p = l->w->program;
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
-    u.whole = l->into || rank == 0 ? 0 : l->whole_dims < rank ? l->whole_dims : rank - 1;
+    u.whole = l->scatter.into || rank == 0 ? 0 : l->scatter.whole_dims < rank ? l->scatter.whole_dims : rank - 1;
     if (rank - u.whole > IND_MAX_RANK - 2 || u.whole > IND_MAX_RANK - 2) u.whole = 0;
     u.points = ind_expr_product(l->context, size, rank - u.whole);
     u.rows = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
     bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.rows) <= INT32_MAX;
     u.number = fits ? IND_I32 : IND_I64;
-    u.in_place = l->into || base == graph__lower_operand_box(l, 0);
+    u.in_place = l->scatter.into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.checked = true;
     u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
@@ -662,7 +662,7 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = graph__ordered_of(l, base, size, rank);
     if (!u.key || !u.value) return ind__failed(l->context);
     ind_expr elements = ind_expr_product(l->context, base->size, base->rank);
-    bool replaces = l->mode == IND_REDUCE_NONE;
+    bool replaces = l->scatter.mode == IND_REDUCE_NONE;
     bool few = (double)ind_hint(u.points) * (double)ind_hint(elements) <= (double)p->policy.look_steps;
     p->note = few        ? "in order: each element looks at all points"
               : replaces ? "in order: the last point of each element"
@@ -677,13 +677,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 /* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
-    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool joins = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
     if (joins) return ind_dtype_is_float(base->storage->dtype);
-    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
+    return l->scatter.mode == IND_REDUCE_NONE && !one_value && l->scatter.record != graph__put_part_element;
 }
 
 /* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
@@ -772,7 +772,7 @@ static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint3
     graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
     ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
     o->seldom = true;
-    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
+    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->scatter.mode);
     o->seldom = false;
     o->mask = (ind_value){0};
 }
@@ -803,9 +803,11 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
    per row: with four, one range in 20 has more points than its lists can take. */
 static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
-    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
-    ind_expr num_points = ind_expr_product(l->context, size, rank - l->whole_dims);
-    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->whole_dims);
+    if (l->scatter.into || l->scatter.mode != IND_REDUCE_SUM || l->scatter.whole_dims == 0 ||
+        l->scatter.whole_dims >= rank || bytes < 4)
+        return false;
+    ind_expr num_points = ind_expr_product(l->context, size, rank - l->scatter.whole_dims);
+    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->scatter.whole_dims);
     const double points = (double)ind_hint(num_points),
                  sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
     const double rows = bytes * (double)ind_hint(ind_expr_product(l->context, base->size, base->rank));
@@ -820,8 +822,8 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
-    l->scatter = fn;
-    l->mode = mode;
+    l->scatter.record = fn;
+    l->scatter.mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
     if (base && graph__order_matters(l, base, size, rank) && graph__lists_pay(l, base, size, rank))

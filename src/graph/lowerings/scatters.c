@@ -42,7 +42,7 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
 /* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    if (l->into) return l->into;
+    if (l->scatter.into) return l->scatter.into;
     if (!graph__dies_here(l, self)) {
         graph__note_kept(l, self);
         return ind__box_copy(l->w->program, self);
@@ -52,7 +52,7 @@ static ind__box *graph__lower_base(graph__lower_ctx *l) {
 
 static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__lower_ctx *l = user;
-    l->scatter(o, index, rank, to, l);
+    l->scatter.record(o, index, rank, to, l);
 }
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
@@ -60,21 +60,21 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
 /* Maps element `at` of operand 0 to the element of the memory that is written. */
 static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
-    if (!l->into) {
+    if (!l->scatter.into) {
         memcpy(out, at, (size_t)rank * sizeof *at);
         return rank;
     }
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
-    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
-    return l->into->rank;
+    for (int k = 0; k < l->scatter.into->rank; k++) out[k] = ind__substitute(l->scatter.index[k], from, at, x->rank);
+    return l->scatter.into->rank;
 }
 
 static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
                                 ind_value v, ind_value mask) {
     ind_expr placed[IND_MAX_RANK];
     rank = graph__placed(l, at, rank, placed);
-    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->scatter.mode);
 }
 
 /* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported

@@ -134,7 +134,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        const bool own = m->constant_block[i] && n->pointer[i] == m->constant[i];
+        const bool own = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
         if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
     }
     return true;
@@ -155,11 +155,11 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
             after_kernel = after_module = false;
             continue;
         }
-        if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->chosen[i]]);
-        const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
+        if (n->launch.chosen[i] == IND__STEP_SKIPPED) continue;
+        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->launch.chosen[i]]);
+        const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
         const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
-        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
+        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
         if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }

@@ -222,24 +222,24 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
         if (b->inst[i].op != IND_LOOP_REDUCE) continue;
         num++;
-        h->dot = i;
+        h->product.dot = i;
     }
-    if (num != 1 || b->inst[h->dot].reduction != IND_REDUCE_DOT) return IND_OK;
-    uint32_t in_a = f[b->inst[h->dot].arg[0]].vars, in_b = f[b->inst[h->dot].arg[1]].vars;
+    if (num != 1 || b->inst[h->product.dot].reduction != IND_REDUCE_DOT) return IND_OK;
+    uint32_t in_a = f[b->inst[h->product.dot].arg[0]].vars, in_b = f[b->inst[h->product.dot].arg[1]].vars;
     for (int v = 0; v < b->rank; v++) {
         bool a = in_a >> v & 1, c = in_b >> v & 1;
         if (a && c)
-            h->batch[h->num_batch++] = v;
+            h->product.batch[h->product.num_batch++] = v;
         else if (c)
-            h->col[h->num_col++] = v;
+            h->product.col[h->product.num_col++] = v;
         else
-            h->row[h->num_row++] = v;
+            h->product.row[h->product.num_row++] = v;
     }
-    rt__host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
+    rt__host_list *const list[3] = {&h->product.a, &h->product.b, &h->product.epilogue};
     ind_status status = IND_OK;
     for (int k = 0; k < 3 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
-            f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+            f[i].wanted = k < 2 ? i == b->inst[h->product.dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
         if (k == 2) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
@@ -276,34 +276,34 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
 /* Finds the inputs and results of a combine function. Unused STATEs are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
-    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
-        h->element[h->num_states] = b->inst[p].arg[0];
-        h->combined[h->num_states++] = b->inst[p].arg[1];
+    for (uint32_t p = b->inst[h->scan.first].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->scan.element[h->scan.num_states] = b->inst[p].arg[0];
+        h->scan.combined[h->scan.num_states++] = b->inst[p].arg[1];
     }
-    for (uint32_t i = 1; i < h->scan; i++)
-        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+    for (uint32_t i = 1; i < h->scan.first; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->scan.state[b->inst[i].imm.i] = i;
 }
 
 /* Moves the instructions that depend on STATEs from `before` to the list `combine`. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
-    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->scan.before.num + 1) * sizeof *inst), kept = 0;
     if (from_state && inst) {
         rt__host_find_states(h);
-        for (uint32_t i = 1; i < h->scan; i++) {
+        for (uint32_t i = 1; i < h->scan.first; i++) {
             from_state[i] = b->inst[i].op == IND_LOOP_STATE;
             for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
         }
-        h->combine.inst = inst;
-        for (uint32_t k = 0; k < h->before.num; k++) {
-            uint32_t i = h->before.inst[k];
+        h->scan.combine.inst = inst;
+        for (uint32_t k = 0; k < h->scan.before.num; k++) {
+            uint32_t i = h->scan.before.inst[k];
             if (from_state[i])
-                h->combine.inst[h->combine.num++] = i;
+                h->scan.combine.inst[h->scan.combine.num++] = i;
             else
-                h->before.inst[kept++] = i;
+                h->scan.before.inst[kept++] = i;
         }
-        h->before.num = kept;
+        h->scan.before.num = kept;
     }
     ind__free(m->context, from_state);
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
@@ -314,24 +314,24 @@ static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
     uint32_t cut = 0;
-    while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
-    h->before = (rt__host_list){loop->inst, cut};
-    h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
-    for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
-        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    while (cut < loop->num && loop->inst[cut] < h->scan.first) cut++;
+    h->scan.before = (rt__host_list){loop->inst, cut};
+    h->scan.after = (rt__host_list){loop->inst + cut, loop->num - cut};
+    for (uint32_t i = h->scan.first + 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan.first) h->scan.part[b->inst[i].imm.i] = i;
     return rt__host_split_combine(m, h);
 }
 
 /* Rounds a sort's keys to the dtype in which they are stored, if they are stored. */
 static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
-    h->sort = ind__body_sort(b);
-    h->sort_stage = f[h->sort].level;
-    h->sort_dtype = (ind_dtype)b->inst[h->sort].dtype;
-    for (uint32_t i = b->num_inst; h->sort && i-- > 1;) {
+    h->sort.scan = ind__body_sort(b);
+    h->sort.stage = f[h->sort.scan].level;
+    h->sort.dtype = (ind_dtype)b->inst[h->sort.scan].dtype;
+    for (uint32_t i = b->num_inst; h->sort.scan && i-- > 1;) {
         const ind__inst *value = &b->inst[b->inst[i].arg[0]];
-        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort && !value->imm.i;
-        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort_dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
+        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort.scan && !value->imm.i;
+        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort.dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
     }
 }
 
@@ -350,15 +350,16 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
     }
     h->num_stages++;
-    h->scan = ind__body_scan(b);
+    h->scan.first = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
     if (!status) rt__host_make_sort(m, h, f);
-    if (!status && h->scan && b->inst[h->scan].reduction == IND_SCAN_COMBINE) status = rt__host_make_combine(m, h);
+    if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
+        status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[0], &h->product.direct_a);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[1], &h->product.direct_b);
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);

@@ -220,7 +220,7 @@ static void graph__embedding_count_element(ind_ops *o, const ind_expr *index, in
                                            graph__lower_ctx *l) {
     ind_value mask = {0};
     ind_expr row = graph__embedding_row(o, index, rank, l, &mask);
-    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->mode);
+    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->scatter.mode);
 }
 
 static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
@@ -229,7 +229,7 @@ static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int 
     ind_expr at[2] = {graph__embedding_row(o, index, rank - 1, l, &mask), index[rank - 1]};
     ind_value v = graph__lower_operand(o, l, 0, index, rank);
     if (l->part[1]) v = ind_op_div(o, v, graph__lower_cast(o, ind__box_load(o, l->part[1], at, 1), l->compute));
-    ind__emit_scatter(o, to, at, 2, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, 2, v, mask, l->scatter.mode);
 }
 
 static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box **results) {
@@ -244,7 +244,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     }
     if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 2, &base);
     if (status) return status;
-    l->whole_dims = 1;
+    l->scatter.whole_dims = 1;
     return graph__lower_scatter_loop(l, base, grad->size, grad->rank, graph__embedding_add_element, IND_REDUCE_SUM,
                                      results);
 }

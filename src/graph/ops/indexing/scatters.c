@@ -307,7 +307,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
     if (rank) size[dim] = index->rank ? index->size[0] : ind_int(l->context, 1);
-    l->whole_dims = rank ? rank - 1 - dim : 0;
+    l->scatter.whole_dims = rank ? rank - 1 - dim : 0;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, rank, graph__index_scatter_element,
                                      l->node->op == IND_OP_INDEX_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -343,7 +343,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
     for (int d = 0; d < s.rank; d++) size[x.at + d] = s.size[d];
     for (int d = 0; d < l->result->rank; d++)
         if (x.result_of[d] >= 0) size[x.result_of[d]] = l->result->size[d];
-    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->whole_dims;) l->whole_dims++;
+    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->scatter.whole_dims;)
+        l->scatter.whole_dims++;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, x.rank, graph__index_put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }

@@ -211,7 +211,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     const ind__box *src = l->part[0];
     graph__only_indices(src, index, only);
     for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
-    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->scatter.index[k], from, only, rank);
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
@@ -222,8 +222,8 @@ static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__pa
     graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = ind__implementation_of(n->op)};
     inner.result = &l->w->graph->tensor[n->result];
     inner.compute = ind_dtype_compute(inner.result->dtype);
-    inner.into = self;
-    memcpy(inner.place, p->at, sizeof p->at);
+    inner.scatter.into = self;
+    memcpy(inner.scatter.index, p->at, sizeof p->at);
     return inner.row->lower(&inner, results);
 }
 
@@ -243,7 +243,7 @@ static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const g
     l->part[0] = w->box[p->src];
     if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
     if (!l->part[0]) return ind__failed(l->context);
-    memcpy(l->place, p->at, sizeof p->at);
+    memcpy(l->scatter.index, p->at, sizeof p->at);
     return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
 }
 

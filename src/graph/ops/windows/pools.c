@@ -453,7 +453,7 @@ static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int r
     ind_value mask = ind_known_true(inside) ? (ind_value){0} : ind_op_index(o, inside, IND_BOOL);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, whole), l->compute);
     v = ind_op_div(o, v, ind_op_index(o, count, l->compute));
-    ind__emit_scatter(o, to, at, whole, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, whole, v, mask, l->scatter.mode);
 }
 
 static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
@@ -464,7 +464,7 @@ static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int r
     ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
     ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->scatter.mode);
 }
 
 static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
