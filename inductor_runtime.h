@@ -1367,17 +1367,17 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
 }
 
 /* NVRTC, opened by a separate thread. */
-typedef struct rt__cuda_warming {
+typedef struct rt__cuda_warm_up_state {
     const char *given;    /* path given by the user, or NULL */
     rt__cuda_nvrtc nvrtc; /* library NULL: not found */
-} rt__cuda_warming;
+} rt__cuda_warm_up_state;
 
 /* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
    ignored. */
-static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+static IND__RT_THREAD_CALL rt__cuda_warm_up(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
-    rt__cuda_warming *w = (rt__cuda_warming *)arg;
+    rt__cuda_warm_up_state *w = (rt__cuda_warm_up_state *)arg;
     rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
     n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
@@ -1393,13 +1393,13 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
    NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
-    rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
+    rt__cuda_warm_up_state w = {.given = c->desc.cuda.nvrtc_path};
     rt__thread thread;
     double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     const double driver_ms = ind__now_ms() - start;
     if (status) return status;
-    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
+    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm_up, &w);
     status = rt__cuda_open_device(c, r);
     r->gpu.device_ms += driver_ms;
     start = ind__now_ms();
@@ -1656,7 +1656,7 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     return status;
 }
 
-static uint64_t rt__little(const unsigned char *p, int bytes) {
+static uint64_t rt__little_endian(const unsigned char *p, int bytes) {
     uint64_t v = 0;
     while (bytes-- > 0) v = v << 8 | p[bytes];
     return v;
@@ -1667,10 +1667,10 @@ static uint64_t rt__little(const unsigned char *p, int bytes) {
 static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
     enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
     for (size_t at = 0; at + 4 <= n;) {
-        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little(p + at + 2, 2) : 0;
+        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little_endian(p + at + 2, 2) : 0;
         if (length > n - at - 4) return;
-        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little(p + at + 8, 4);
-        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little_endian(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little_endian(p + at + 8, 4);
         at += 4 + length;
     }
 }
@@ -1681,13 +1681,14 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
     const unsigned char *p = (const unsigned char *)cubin;
     *registers = *local_bytes = -1;
     if (n < 64 || memcmp(p, "\177ELF", 4)) return;
-    uint64_t table = rt__little(p + 40, 8), count = rt__little(p + 60, 2), names = rt__little(p + 62, 2);
+    uint64_t table = rt__little_endian(p + 40, 8), count = rt__little_endian(p + 60, 2),
+             names = rt__little_endian(p + 62, 2);
     if (table > n || count * 64 > n - table || names >= count) return;
-    uint64_t strings = rt__little(p + table + names * 64 + 24, 8);
+    uint64_t strings = rt__little_endian(p + table + names * 64 + 24, 8);
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *section = p + table + i * 64;
-        uint64_t name = strings + rt__little(section, 4), from = rt__little(section + 24, 8),
-                 size = rt__little(section + 32, 8);
+        uint64_t name = strings + rt__little_endian(section, 4), from = rt__little_endian(section + 24, 8),
+                 size = rt__little_endian(section + 32, 8);
         if (name > n || n - name < 9 || memcmp(p + name, ".nv.info", 9)) continue;
         if (from <= n && size <= n - from) rt__read_nv_info(p + from, (size_t)size, registers, local_bytes);
     }
@@ -1804,7 +1805,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
 }
 
 /* Adds a tuning result, or replaces the earlier one of the same kernel. */
-static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
+static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
     if (!at) return IND_OUT_OF_MEMORY;
@@ -1820,7 +1821,7 @@ static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char
         if (rt__tuned_checksum(&t) != t.checksum)
             ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
         else
-            status = rt__keep_tuned(c, r, &t);
+            status = rt__store_tuned(c, r, &t);
     }
     return status;
 }
@@ -1965,7 +1966,7 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
-    const ind__opaque *call; /* NULL: a kernel */
+    const ind__extern_call *call; /* NULL: a kernel */
     struct rt__exec_tensor *tensor;
     uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
                                               workspace */
@@ -2397,7 +2398,7 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
     rt__exec_step *s = &x->launches.step[at];
-    const ind__opaque *call = s->call = m->desc.schedule->kernel[at].body->call;
+    const ind__extern_call *call = s->call = m->desc.schedule->kernel[at].body->call;
     if (!call) return IND_OK;
     uint32_t n = call->num_inputs + call->num_outputs;
     s->first_tensor = x->launches.num_tensors;
@@ -3318,7 +3319,7 @@ static void rt__workspace_range(const ind_instance *n, rt__range *r) {
 }
 
 /* Sifts down element `at` of the heap r[0 .. num), which has the highest address on top. */
-static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
+static void rt__sift_down(rt__range *r, uint32_t at, uint32_t num) {
     const rt__range sinking = r[at];
     for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
         if (child + 1 < num && r[child + 1].from > r[child].from) child++;
@@ -3334,12 +3335,12 @@ static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
     if (sorted >= num) return;
-    for (uint32_t i = num / 2; i-- > 0;) rt__sink_range(r, i, num);
+    for (uint32_t i = num / 2; i-- > 0;) rt__sift_down(r, i, num);
     for (uint32_t last = num; last-- > 1;) {
         const rt__range highest = r[0];
         r[0] = r[last];
         r[last] = highest;
-        rt__sink_range(r, 0, last);
+        rt__sift_down(r, 0, last);
     }
 }
 
@@ -3540,7 +3541,7 @@ static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
 
 static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *stream) {
     const ind_module *m = n->module;
-    const ind__opaque *c = s->call;
+    const ind__extern_call *c = s->call;
     bool cuda = m->desc.device == IND_DEVICE_CUDA;
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,
@@ -3863,7 +3864,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
 }
 
 /* True if it only indexes elements of the row. */
-static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+static bool rt__is_row_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
 
@@ -3871,7 +3872,7 @@ static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint3
 static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
     rt__host_deps d;
     const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
-    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_row_index(b, f, i);
     (void)rt__host_find_deps(b, i, &d);
     for (uint32_t k = 0; k < d.num; k++) {
         f[d.source[k]].live = true;
@@ -3949,7 +3950,7 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
 /* Values computed for an empty row. Indices used only by elements are not checked. Loads used only by elements are
    skipped: their buffers may be as empty as the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
-    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+    return rt__filter_once(b, f, i, level) && !rt__is_row_index(b, f, i) &&
            (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
 }
 
@@ -4578,7 +4579,7 @@ static double rt__log_add_exp(double a, double b) {
 }
 
 /* Combines the state with element x or i at position `at`. */
-static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
+static void rt__scan_combine(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
     case IND_SCAN_SUM:
@@ -4619,7 +4620,7 @@ static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int
         if (r + l == 0)
             s->d = scan->reduction == IND_SCAN_SUM ? 0 + f : f, s->i = i, s->at = 0; /* no sum is -0, as in PyTorch */
         else
-            rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
+            rt__scan_combine(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)
             v->f[l] = (float)s->d;
         else if (d == IND_F64)
@@ -5164,7 +5165,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
 }
 
 /* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
-static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
+static ind_status rt__host_grow_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->host.num_workers; i++) {
         rt__host_worker *w = &n->host.worker[i];
@@ -5251,7 +5252,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
-    if (h->sort.scan) status = rt__host_need_rows(n, t.reduced);
+    if (h->sort.scan) status = rt__host_grow_rows(n, t.reduced);
     if (status) return status;
     for (int i = 0; i < n->host.num_workers; i++) rt__host_worker_begin(n, h, &n->host.worker[i]);
     if (h->kernel->run) ind__eval_begin_runs(&n->host.worker[0].eval);
@@ -5498,7 +5499,7 @@ static int64_t rt__most_shared(const ind__variant *v) {
 /* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
    ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
    default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
-static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
+static ind_status rt__cuda_set_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;
     int fixed = 0;
@@ -5544,7 +5545,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     return IND_OK;
 }
 
-static bool rt__stays_in_clusters(const ind__variant *v) {
+static bool rt__has_persistent_clusters(const ind__variant *v) {
     return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
@@ -5562,21 +5563,21 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
     ind_status status = IND_OK;
     if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
+    if (!status) status = rt__cuda_set_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
     return status;
 }
 
-static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
+static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
                      v->source.entry, ind__row_of(v)->cluster);
 }
 
 /* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
    would start only after others have finished all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+static ind_status rt__cuda_set_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
-    return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
+    return !status && x->resident < 1 ? rt__cuda_cluster_does_not_fit(m, x->plan) : status;
 }
 
 /* Prepares the launch data of the variant, except its function; does not query the device. */
@@ -5600,7 +5601,8 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
     if (!status && ind__ok(ind__row_of(v)->fitted))
         status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
+    if (!status && rt__has_persistent_clusters(v))
+        status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
@@ -5608,7 +5610,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
 }
 
 /* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
-static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
     while (!status && (v = v->fallback) != NULL) {
         out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
@@ -5620,8 +5622,8 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_set_resident(m, x, function)
+                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -5694,7 +5696,7 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
-static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
+static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *arch) {
     ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
@@ -5737,7 +5739,7 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
             for (int k = 0; k < p->kernel[i].num_variants; k++)
-                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_fallback(m, &p->kernel[i].variant[k], arch);
     }
 }
 
@@ -5753,7 +5755,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         ind__variant *v = &k->variant[j];
         rt__exec_variant *x = &s->variant[j];
         if (of[j] == IND__RT_NONE) {
-            status = rt__cuda_prepare_ways(m, v, x);
+            status = rt__cuda_prepare_alternatives(m, v, x);
             continue;
         }
         status = rt__cuda_prepare_variant(m, v, x);
@@ -5820,7 +5822,7 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 
 /* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
-static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
+static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
     if (ind__row_of(v)->cluster < 2) return IND_OK;
@@ -5829,7 +5831,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
-    if (!way) return rt__cuda_crowded(m, v);
+    if (!way) return rt__cuda_cluster_does_not_fit(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
              ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
     const int blocks = ind__row_of(v)->cluster;
@@ -5841,7 +5843,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
 }
 
 /* Does so for all variants. *left: true if some variant was replaced. */
-static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
+static ind_status rt__cuda_drop_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
     ind_plan *p = m->desc.plan;
     uint32_t at = 0;
     ind_status status = IND_OK;
@@ -5849,18 +5851,18 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int k = 0; k < p->kernel[i].num_variants && !status; k++, at++)
             if (of[at] != IND__RT_NONE)
-                status = rt__cuda_leave_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
+                status = rt__cuda_drop_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
     return status;
 }
 
 /* Compiles and loads the replacements as above. If one spills, its fallback may again have a cluster: repeats until no
    variant is replaced. */
-static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t *of) {
+static ind_status rt__cuda_replace_clusters(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                            uint32_t *of) {
     for (;;) {
         bool left;
         uint32_t num = 0;
-        ind_status status = rt__cuda_leave_clusters(m, entry, of, &left);
+        ind_status status = rt__cuda_drop_clusters(m, entry, of, &left);
         if (status || !left) return status;
         status = rt__cuda_gather(m, entry, variant, of, &num);
         if (!status) status = rt__cuda_compile(m, entry, variant, num);
@@ -5893,7 +5895,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (status) return status;
     start = ind__now_ms();
     status = rt__cuda_load_all(m, entry, variant, num);
-    if (!status) status = rt__cuda_replace_crowded(m, entry, variant, of);
+    if (!status) status = rt__cuda_replace_clusters(m, entry, variant, of);
     if (!status) status = rt__cuda_prepare_steps(m, entry, of);
     m->desc.stats.load_ms = ind__now_ms() - start;
     rt__cuda_leave(r);
@@ -5927,7 +5929,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 /* ---- variants built on demand by a launch */
 
 /* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
-static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
@@ -5946,14 +5948,14 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
 
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
    rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
-static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
-        status = rt__cuda_build_way(m, x, &function, &local);
+        status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
         if (status || !places || (best && local >= least)) continue;
@@ -5961,7 +5963,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
         best_function = function;
         least = local;
     }
-    if (!status && !best) return rt__cuda_crowded(m, first->plan);
+    if (!status && !best) return rt__cuda_cluster_does_not_fit(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
@@ -5988,7 +5990,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     const double start = ind__now_ms();
     ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
     if (!status) {
-        status = rt__cuda_build_ways(m, first);
+        status = rt__cuda_build_alternatives(m, first);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
     ind__lists_lock(m->context);
@@ -6367,9 +6369,9 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
    run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
-                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
-    if (!rt__stays_in_clusters(v)) return status;
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_set_resident(m, &x, function)
+                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+    if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
@@ -6436,7 +6438,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
     return status;
 }
 
-static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
+static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
                    .way = found.way,
@@ -6447,7 +6449,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     ind__target_name(&m->desc.plan->target, arch);
     rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
-    return rt__keep_tuned(m->context, m->executable->runtime, &t);
+    return rt__store_tuned(m->context, m->executable->runtime, &t);
 }
 
 /* True if the step launches a single kernel that has candidates and is not a duplicate of an earlier one. */
@@ -6477,7 +6479,7 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
         status = rt__launch_steps(n, 0, i, t->stream);
         if (!status) status = rt__tune_step(t, i, &result, &found);
         if (!status && result.us < result.first_us)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
+            status = rt__tune_record(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }

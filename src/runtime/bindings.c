@@ -26,7 +26,7 @@ static void rt__workspace_range(const ind_instance *n, rt__range *r) {
 }
 
 /* Sifts down element `at` of the heap r[0 .. num), which has the highest address on top. */
-static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
+static void rt__sift_down(rt__range *r, uint32_t at, uint32_t num) {
     const rt__range sinking = r[at];
     for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
         if (child + 1 < num && r[child + 1].from > r[child].from) child++;
@@ -42,12 +42,12 @@ static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
     if (sorted >= num) return;
-    for (uint32_t i = num / 2; i-- > 0;) rt__sink_range(r, i, num);
+    for (uint32_t i = num / 2; i-- > 0;) rt__sift_down(r, i, num);
     for (uint32_t last = num; last-- > 1;) {
         const rt__range highest = r[0];
         r[0] = r[last];
         r[last] = highest;
-        rt__sink_range(r, 0, last);
+        rt__sift_down(r, 0, last);
     }
 }
 
@@ -248,7 +248,7 @@ static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
 
 static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *stream) {
     const ind_module *m = n->module;
-    const ind__opaque *c = s->call;
+    const ind__extern_call *c = s->call;
     bool cuda = m->desc.device == IND_DEVICE_CUDA;
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,

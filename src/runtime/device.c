@@ -80,17 +80,17 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
 }
 
 /* NVRTC, opened by a separate thread. */
-typedef struct rt__cuda_warming {
+typedef struct rt__cuda_warm_up_state {
     const char *given;    /* path given by the user, or NULL */
     rt__cuda_nvrtc nvrtc; /* library NULL: not found */
-} rt__cuda_warming;
+} rt__cuda_warm_up_state;
 
 /* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
    ignored. */
-static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+static IND__RT_THREAD_CALL rt__cuda_warm_up(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
-    rt__cuda_warming *w = (rt__cuda_warming *)arg;
+    rt__cuda_warm_up_state *w = (rt__cuda_warm_up_state *)arg;
     rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
     n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
@@ -106,13 +106,13 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
    NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
-    rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
+    rt__cuda_warm_up_state w = {.given = c->desc.cuda.nvrtc_path};
     rt__thread thread;
     double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     const double driver_ms = ind__now_ms() - start;
     if (status) return status;
-    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
+    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm_up, &w);
     status = rt__cuda_open_device(c, r);
     r->gpu.device_ms += driver_ms;
     start = ind__now_ms();

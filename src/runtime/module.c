@@ -38,7 +38,7 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
-    const ind__opaque *call; /* NULL: a kernel */
+    const ind__extern_call *call; /* NULL: a kernel */
     struct rt__exec_tensor *tensor;
     uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
                                               workspace */
@@ -470,7 +470,7 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
     rt__exec_step *s = &x->launches.step[at];
-    const ind__opaque *call = s->call = m->desc.schedule->kernel[at].body->call;
+    const ind__extern_call *call = s->call = m->desc.schedule->kernel[at].body->call;
     if (!call) return IND_OK;
     uint32_t n = call->num_inputs + call->num_outputs;
     s->first_tensor = x->launches.num_tensors;

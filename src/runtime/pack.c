@@ -108,7 +108,7 @@ static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
 }
 
 /* Adds a tuning result, or replaces the earlier one of the same kernel. */
-static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
+static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
     if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
     if (!at) return IND_OUT_OF_MEMORY;
@@ -124,7 +124,7 @@ static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char
         if (rt__tuned_checksum(&t) != t.checksum)
             ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
         else
-            status = rt__keep_tuned(c, r, &t);
+            status = rt__store_tuned(c, r, &t);
     }
     return status;
 }

@@ -64,9 +64,9 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
    run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
-                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
-    if (!rt__stays_in_clusters(v)) return status;
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_set_resident(m, &x, function)
+                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+    if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
@@ -133,7 +133,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
     return status;
 }
 
-static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
+static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
                    .way = found.way,
@@ -144,7 +144,7 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     ind__target_name(&m->desc.plan->target, arch);
     rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
-    return rt__keep_tuned(m->context, m->executable->runtime, &t);
+    return rt__store_tuned(m->context, m->executable->runtime, &t);
 }
 
 /* True if the step launches a single kernel that has candidates and is not a duplicate of an earlier one. */
@@ -174,7 +174,7 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
         status = rt__launch_steps(n, 0, i, t->stream);
         if (!status) status = rt__tune_step(t, i, &result, &found);
         if (!status && result.us < result.first_us)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
+            status = rt__tune_record(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }

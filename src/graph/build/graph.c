@@ -146,7 +146,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
-static bool ind__give_way(ind_graph *g, const char *name) {
+static bool ind__vacate_name(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
     ind_graph_op op = g->node[g->tensor[id].node].op;

@@ -82,7 +82,7 @@ const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, 
     if (!module || kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) return NULL;
     const ind_kernel *k = &module->desc.schedule->kernel[kernel];
     if (index < 0 || (uint32_t)index >= k->num_args || ind__need_names(module)) return NULL;
-    if (tensor) *tensor = ind__tensor_held(module, k->arg[index]);
+    if (tensor) *tensor = ind__buffer_tensor_name(module, k->arg[index]);
     return module->desc.lowered->buffer[k->arg[index]].name;
 }
 

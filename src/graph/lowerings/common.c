@@ -7,7 +7,7 @@
    f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
    bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
-typedef struct graph__lower_walk {
+typedef struct graph__lowering {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
@@ -16,13 +16,13 @@ typedef struct graph__lower_walk {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
-} graph__lower_walk;
+} graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* The node being lowered, as the context of its loop functions. */
 struct graph__lower_ctx {
-    const graph__lower_walk *w;
+    const graph__lowering *w;
     ind_context *context;
     const ind__node *node;
     const ind__implementation *row;

@@ -45,7 +45,7 @@ static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, in
 }
 
 /* Returns the row number of an index into base, the same for any element of the row. */
-static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
+static ind_expr graph__ordered_row_number(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
 
@@ -55,7 +55,7 @@ static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank,
     for (int d = 0; d < u->rank; d++) at[d] = d < rank ? index[d] : ind_int(u->l->context, 0);
     ind__capture c = graph__ordered_capture(o, at, u->rank, u->l, false);
     if (!c.set) return (ind_value){0};
-    ind_value key = ind_op_index(o, graph__ordered_place(u, c.index), IND_I64);
+    ind_value key = ind_op_index(o, graph__ordered_row_number(u, c.index), IND_I64);
     return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->rows, IND_I64)) : key;
 }
 
@@ -80,7 +80,7 @@ static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int 
     return graph__ordered_point(o, u, u->key, index[0], NULL);
 }
 
-static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+static ind_value graph__ordered_combine(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
     return u->l->scatter.mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
@@ -110,10 +110,10 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
 
 /* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
    sums. */
-static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
+static ind_value graph__combine_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
     ind_value none = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
-    return sum.id ? graph__ordered_join(o, u, sum, v) : v;
+    return sum.id ? graph__ordered_combine(o, u, sum, v) : v;
 }
 
 /* Combines with `sum` the value that this point stores into element `inner` of its row, where `there` holds. */
@@ -123,7 +123,7 @@ static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_val
     ind_expr point = graph__ordered_index(o, number, u->points);
     ind_value v = ind__ok(point) ? graph__ordered_point(o, u, u->value, point, inner) : (ind_value){0};
     o->mask = outer;
-    return graph__join_if(o, u, sum, there, v);
+    return graph__combine_if(o, u, sum, there, v);
 }
 
 typedef struct graph__fill {
@@ -401,8 +401,8 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
 }
 
 /* Combines `sum`, if valid, with up to `most` sorted points from `at` to the end of their row. */
-static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
-                                   int most, const ind_expr *inner) {
+static ind_value graph__combine_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
+                                      int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
         ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
@@ -428,15 +428,15 @@ static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    ind_value sum =
-        graph__join_group(o, u, (ind_value){0}, at, ind__box_load(o, u->range.end, &row, 1), GRAPH__GROUP, index + 1);
+    ind_value sum = graph__combine_group(o, u, (ind_value){0}, at, ind__box_load(o, u->range.end, &row, 1),
+                                         GRAPH__GROUP, index + 1);
     ind__emit_scatter(o, to, index, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
 /* Combines up to `most` group sums of a row: from `first` on, `step` apart, at offsets below `left`. */
-static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
-                                  int64_t most, int64_t step, const ind_expr *inner) {
+static ind_value graph__combine_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
+                                     int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
     ind_value sum = {0};
     for (int d = 0; d < u->whole; d++) from[1 + d] = inner[d];
@@ -445,14 +445,14 @@ static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level
         from[0] = graph__ordered_index(o, ind_op_add(o, first, graph__number(o, u, k * step)), all);
         ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->tree.sums[level], from, 1 + u->whole) : (ind_value){0};
         o->mask = outer;
-        sum = graph__join_if(o, u, sum, there, v);
+        sum = graph__combine_if(o, u, sum, there, v);
     }
     return sum;
 }
 
 /* Combines the sums of a group of groups. Later passes combine GRAPH__GROUP of those sums, u->span apart, into the
    first one. The last pass stores the total of a row at the index of its first group. */
-static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->tree.sums[1] != NULL;
     ind_expr place[IND_MAX_RANK];
@@ -469,8 +469,8 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
     if (!level) nth = ind_op_mul(o, nth, graph__number(o, u, GRAPH__GROUP));
     if (!level) first = ind_op_add(o, graph__first_group(o, u, row, 0), nth);
     ind_value left = ind_op_sub(o, graph__row_groups(o, u, row, level), nth);
-    sum = graph__join_sums(o, u, level, first, left, u->tree.last_sums ? u->tree.last_sums : GRAPH__GROUP, u->tree.span,
-                           index + 1);
+    sum = graph__combine_sums(o, u, level, first, left, u->tree.last_sums ? u->tree.last_sums : GRAPH__GROUP,
+                              u->tree.span, index + 1);
     if (u->tree.last_sums)
         place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
     if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
@@ -481,18 +481,18 @@ static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint3
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
     ind_value begin = ind__box_load(o, u->range.begin, &row, 1), end = ind__box_load(o, u->range.end, &row, 1);
-    sum = graph__join_group(o, u, sum, begin, end, u->tree.first, inner);
+    sum = graph__combine_group(o, u, sum, begin, end, u->tree.first, inner);
     if (!u->tree.sums[0]) return sum;
     ind_value some = ind_op_gt(o, graph__row_groups(o, u, row, 0), graph__number(o, u, 0));
     ind_value more =
-        graph__join_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
-    return sum.id ? graph__ordered_join(o, u, sum, more) : more;
+        graph__combine_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
+    return sum.id ? graph__ordered_combine(o, u, sum, more) : more;
 }
 
 static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_value old = ind_op_cast(o, ind__box_load(o, u->base, index, rank), u->compute);
-    return graph__ordered_total(o, u, old, graph__ordered_place(u, index), index + rank - u->whole);
+    return graph__ordered_total(o, u, old, graph__ordered_row_number(u, index), index + rank - u->whole);
 }
 
 /* Combines the total of each row with the row, at the row's first point. */
@@ -556,12 +556,12 @@ static ind_status graph__sum_groups(graph__ordered *u) {
     if (!status) status = graph__sum_level(u, 0, graph__group_sum);
     u->tree.span = 1;
     if (status || most == 1) return status;
-    status = graph__sum_level(u, 1, graph__group_join);
+    status = graph__sum_level(u, 1, graph__combine_groups);
     most = (most - 1) / GRAPH__GROUP + 1;
     for (; !status && most > u->tree.span * GRAPH__LAST_GROUPS; u->tree.span *= GRAPH__GROUP)
-        status = graph__sum_level(u, 1, graph__group_join);
+        status = graph__sum_level(u, 1, graph__combine_groups);
     u->tree.last_sums = (int)((most - 1) / u->tree.span + 1);
-    return status ? status : graph__sum_level(u, 1, graph__group_join);
+    return status ? status : graph__sum_level(u, 1, graph__combine_groups);
 }
 
 /* Returns a number of points that most rows do not exceed if the points are distributed randomly. */
@@ -590,12 +590,12 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
 }
 
 /* Returns the point's value if the point is for this element, else the neutral value. index: the element, the point. */
-static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+static ind_value graph__ordered_matching_point(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const int outer = u->rank - u->whole;
     const ind_expr *point = index + u->base->rank;
     ind_expr at[IND_MAX_RANK];
-    ind_value place = ind_op_index(o, graph__ordered_place(u, index), IND_I64);
+    ind_value place = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
     ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
     (void)rank;
     if (u->l->scatter.mode == IND_REDUCE_NONE) {
@@ -611,7 +611,7 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
     const graph__ordered *u = user;
     const ind_expr *inner = index + rank - u->whole;
     ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->combined, index, rank);
-    if (u->l->scatter.mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    if (u->l->scatter.mode != IND_REDUCE_NONE) return graph__ordered_combine(o, u, old, met);
     ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, any) : any;
     ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
@@ -620,7 +620,7 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
     return ind_op_where(o, any, v, old);
 }
 
-static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+static ind_status graph__ordered_over_points(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
     bool picks = u->l->scatter.mode == IND_REDUCE_NONE;
     ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->scatter.mode,
@@ -629,7 +629,7 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
                              .rank = u->base->rank,
                              .rrange = u->size,
                              .rrank = u->rank - u->whole,
-                             .fn = graph__ordered_looked_at,
+                             .fn = graph__ordered_matching_point,
                              .user = u};
     ind_status status = ind__box_realise(p, u->key);
     if (!status) status = ind__box_realise(p, u->value);
@@ -667,7 +667,7 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     p->note = few        ? "in order: each element looks at all points"
               : replaces ? "in order: the last point of each element"
                          : "in order: points sorted by element";
-    ind_status status = few        ? graph__ordered_by_looking(&u, result)
+    ind_status status = few        ? graph__ordered_over_points(&u, result)
                         : replaces ? graph__ordered_by_last(&u, result)
                                    : graph__ordered_by_sorting(&u, result);
     p->note = NULL;
@@ -693,14 +693,14 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
    same for the points strictly between them. Points still in between afterwards, of rows with more points, are added by
    atomics. */
 
-#define GRAPH__RANGES 2
-#define GRAPH__ROUNDS 2
+#define GRAPH__RANGES      2
+#define GRAPH__LIST_PASSES 2
 
 typedef struct graph__lists {
     graph__ordered u;
-    ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* iteration being recorded, .. */
-    bool least_now;                                           /* .. and which of the two arrays */
+    ind__box *least[GRAPH__LIST_PASSES], *greatest[GRAPH__LIST_PASSES]; /* numbers of points, by row and range */
+    int round;                                                          /* iteration being recorded, .. */
+    bool least_now;                                                     /* .. and which of the two arrays */
 } graph__lists;
 
 /* Returns the range of a point's number. */
@@ -730,7 +730,7 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
 static ind_status graph__lists_find(graph__lists *s) {
     ind_expr size[2] = {s->u.rows, ind_int(s->u.l->context, GRAPH__RANGES)};
     ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
-    for (s->round = 0; s->round < GRAPH__ROUNDS; s->round++) {
+    for (s->round = 0; s->round < GRAPH__LIST_PASSES; s->round++) {
         s->least_now = true;
         ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->round]);
         s->least_now = false;
@@ -745,15 +745,15 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
     const ind_expr *inner = index + rank - s->u.whole;
     ind_value sum = ind_op_cast(o, ind__box_load(o, s->u.base, index, rank), s->u.compute);
     ind_value none = graph__number(o, &s->u, INT32_MAX);
-    ind_expr at[2] = {graph__ordered_place(&s->u, index)};
+    ind_expr at[2] = {graph__ordered_row_number(&s->u, index)};
     for (int range = 0; range < GRAPH__RANGES; range++) {
-        ind_value low[GRAPH__ROUNDS];
+        ind_value low[GRAPH__LIST_PASSES];
         at[1] = ind_int(s->u.l->context, range);
-        for (int k = 0; k < GRAPH__ROUNDS; k++) {
+        for (int k = 0; k < GRAPH__LIST_PASSES; k++) {
             low[k] = ind__box_load(o, s->least[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
         }
-        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
+        for (int k = GRAPH__LIST_PASSES; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
             ind_value high = ind__box_load(o, s->greatest[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
         }
@@ -762,14 +762,14 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
 }
 
 /* Adds the points that are in no list. */
-static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+static void graph__lists_remainder(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__lists *s = user;
     ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
     ind_value inside, key = graph__ordered_flat_key(o, &point, 1, (void *)&s->u);
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, point)};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
+    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__LIST_PASSES - 1));
     ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
     o->seldom = true;
     if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->scatter.mode);
@@ -789,7 +789,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     ind__box *sums = NULL;
     if (!status) sums = ind__box_pointwise(p, base->storage->dtype, base->size, base->rank, graph__lists_sum, &s);
     if (!status) status = ind__box_realise(p, sums);
-    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_rest, .user = &s};
+    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_remainder, .user = &s};
     if (!status) status = ind__box_scatter(p, sums, &rest, result);
     p->note = NULL;
     return status;
@@ -801,7 +801,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
    once. Finding the lists takes about 128 bytes per point. Finding the points without a list takes about the time of
    reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
    per row: with four, one range in 20 has more points than its lists can take. */
-static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
+static bool graph__lists_profitable(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
     if (l->scatter.into || l->scatter.mode != IND_REDUCE_SUM || l->scatter.whole_dims == 0 ||
         l->scatter.whole_dims >= rank || bytes < 4)
@@ -826,7 +826,7 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
     l->scatter.mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
-    if (base && graph__order_matters(l, base, size, rank) && graph__lists_pay(l, base, size, rank))
+    if (base && graph__order_matters(l, base, size, rank) && graph__lists_profitable(l, base, size, rank))
         return graph__lower_lists(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }

@@ -33,7 +33,7 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
 }
 
 /* Merges loops v and v + 1, even if indices then need divisions. */
-static bool graph__raise_force_join(ind__loops *l, int v) {
+static bool graph__raise_merge_pair(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
     ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
@@ -51,14 +51,14 @@ static bool graph__raise_force_join(ind__loops *l, int v) {
 
 /* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
    affine, then the last ones of the reduction or of the parallel loops. */
-static bool graph__raise_join_loops(ind__loops *l) {
+static bool graph__raise_merge_loops(ind__loops *l) {
     bool joined = true;
     while (joined && l->rank + l->rrank > IND_MAX_RANK) {
         joined = false;
         for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
             joined = v + 1 != l->rank && ind__loops_merge(l, v);
-        if (!joined && l->rrank > 1) joined = graph__raise_force_join(l, l->rank + l->rrank - 2);
-        if (!joined && l->rank > 1) joined = graph__raise_force_join(l, l->rank - 2);
+        if (!joined && l->rrank > 1) joined = graph__raise_merge_pair(l, l->rank + l->rrank - 2);
+        if (!joined && l->rank > 1) joined = graph__raise_merge_pair(l, l->rank - 2);
     }
     return l->rank + l->rrank <= IND_MAX_RANK;
 }

@@ -79,7 +79,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
         l->rrank = 1;
     }
-    if (!graph__raise_join_loops(l)) {
+    if (!graph__raise_merge_loops(l)) {
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
                         l->rank + l->rrank);
         return false;
@@ -91,7 +91,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
 }
 
 /* True if a parallel loop is empty: nothing is written, so the results are empty or unchanged. */
-static bool graph__raise_nothing(graph__raise *r) {
+static bool graph__raise_empty(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
         graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
@@ -103,8 +103,8 @@ static bool graph__raise_nothing(graph__raise *r) {
 
 /* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
-static void graph__raise_opaque(graph__raise *r) {
-    const ind__opaque *call = r->body->call;
+static void graph__raise_extern(graph__raise *r) {
+    const ind__extern_call *call = r->body->call;
     const uint32_t num = call->num_inputs;
     ind__extern_build b = {.g = r->g, .name = call->name, .num_operands = num};
     b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
@@ -131,7 +131,7 @@ static void graph__raise_opaque(graph__raise *r) {
 
 static void graph__raise_body(graph__raise *r) {
     if (r->body->call) {
-        graph__raise_opaque(r);
+        graph__raise_extern(r);
         return;
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
@@ -140,7 +140,7 @@ static void graph__raise_body(graph__raise *r) {
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
-    if (!r->g->status && graph__raise_nothing(r)) return;
+    if (!r->g->status && graph__raise_empty(r)) return;
     for (uint32_t n = 1; !r->g->status && n < r->body->num_inst; n++) {
         if (r->body->inst[n].op == IND_LOOP_STORE)
             graph__raise_store(r, &r->body->inst[n]);

@@ -310,5 +310,5 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
         parts.n++;
     }
     if (parts.n == 1) return parts.minus[0] ? ir__form_minus(w, parts.f[0]) : parts.f[0];
-    return ir__form_join(w, &parts);
+    return ir__form_of_parts(w, &parts);
 }

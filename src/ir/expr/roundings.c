@@ -26,12 +26,12 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS  6  /* terms of a divisor that are compared with the surrounding sum */
-#define IR__MAX_TRIED  3  /* nesting of roundings whose numerators are rewritten for the outer one */
-#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
-#define IR__MAX_MADE   4  /* of these, the number of best ones that are built */
-#define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__NESTED_OPS 2  /* operations that rewriting a nested rounding may save: an estimate */
+#define IR__MAX_UNITS     6  /* terms of a divisor that are compared with the surrounding sum */
+#define IR__MAX_TRIED     3  /* nesting of roundings whose numerators are rewritten for the outer one */
+#define IR__MAX_TRIES     48 /* rewritings of one rounding that are compared by estimate */
+#define IR__MAX_REWRITTEN 4  /* of these, the number of best ones that are built */
+#define IR__MAX_PASSES    4  /* over the roundings of a sum */
+#define IR__NESTED_OPS    2  /* operations that rewriting a nested rounding may save: an estimate */
 
 /* A term of the surrounding sum that changes when a number is added to the quotient: m, or m times a term of the
    divisor. */
@@ -158,7 +158,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
 
 /* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
-    const ir__spelling *row = &ir__spell_text[v->id->op];
+    const ir__op_format *row = &ir__format_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
     ir__cost cost = ir__poly_cost(x), over = r->over[v->id->divisor < 0];
     int64_t nested = r->nested ? IR__NESTED_OPS : 0, ops = cost.ops - r->saved.ops - nested;
@@ -174,26 +174,26 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
 }
 
 /* Finds a quotient that was built before: equal quotients must be the same factor. */
-static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
-    for (const ir__made *m = w->made; m; m = m->next)
+static const ir__form *ir__find_rewritten(const ir__former *w, int op, ind_expr x, ind_expr b) {
+    for (const ir__rewritten *m = w->made; m; m = m->next)
         if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
     return NULL;
 }
 
 static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_expr b) {
-    const ir__form *made = ir__find_made(w, op, x, b);
+    const ir__form *made = ir__find_rewritten(w, op, x, b);
     if (made || !ind__ok(x) || !ind__ok(b) || w->trying > 2 * IR__MAX_TRIED) return made;
     w->trying++;
     const ir__form *arg[2] = {ir__form_of(w, x), ir__form_of(w, b)};
     w->trying--;
     ir__form *f = ir__form_new(w, op, arg, 2);
-    ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
+    ir__rewritten *m = f ? (ir__rewritten *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
     f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
-    *m = (ir__made){w->made, f, x.id, b.id};
+    *m = (ir__rewritten){w->made, f, x.id, b.id};
     w->made = m;
     return f;
 }
@@ -239,7 +239,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
 
 /* Builds the listed rewritings while one may be cheaper. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
-    for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
+    for (int i = 0; i < r->num_tries && i < IR__MAX_REWRITTEN && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
         bool fits;
         if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
@@ -411,7 +411,7 @@ static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding 
     r->positive = r->b.f->lo > 0 || ir__proven_sign(r->b.e) == 1;
     r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->x.p);
     r->shares = ir__find_shared(w, r);
-    const ind_facts *facts = ir__facts_in_force(w->context);
+    const ind_facts *facts = ir__current_facts(w->context);
     r->residues = facts && facts->known.residue.num;
     r->grain = ir__gcd64(ir__gcd64(ir__poly_step(w, &r->x.p), ir__poly_step(w, &r->b.p)), ir__abs_bound(r->b.integer));
     ir__cost plain = ir__poly_cost(&r->x.p);

@@ -1,7 +1,7 @@
 /* ---- variants built on demand by a launch */
 
 /* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
-static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
@@ -20,14 +20,14 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
 
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
    rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
-static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
         int places = 1;
-        status = rt__cuda_build_way(m, x, &function, &local);
+        status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
             status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
         if (status || !places || (best && local >= least)) continue;
@@ -35,7 +35,7 @@ static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
         best_function = function;
         least = local;
     }
-    if (!status && !best) return rt__cuda_crowded(m, first->plan);
+    if (!status && !best) return rt__cuda_cluster_does_not_fit(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
@@ -62,7 +62,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     const double start = ind__now_ms();
     ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
     if (!status) {
-        status = rt__cuda_build_ways(m, first);
+        status = rt__cuda_build_alternatives(m, first);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
     ind__lists_lock(m->context);

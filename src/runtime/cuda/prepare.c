@@ -9,7 +9,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         ind__variant *v = &k->variant[j];
         rt__exec_variant *x = &s->variant[j];
         if (of[j] == IND__RT_NONE) {
-            status = rt__cuda_prepare_ways(m, v, x);
+            status = rt__cuda_prepare_alternatives(m, v, x);
             continue;
         }
         status = rt__cuda_prepare_variant(m, v, x);
@@ -76,7 +76,7 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 
 /* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
-static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
+static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
     const ind__variant *way = v;
     int clusters = 0;
     if (ind__row_of(v)->cluster < 2) return IND_OK;
@@ -85,7 +85,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
     const bool last = !way;
     if (last) way = v->alone;
-    if (!way) return rt__cuda_crowded(m, v);
+    if (!way) return rt__cuda_cluster_does_not_fit(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
              ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
     const int blocks = ind__row_of(v)->cluster;
@@ -97,7 +97,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
 }
 
 /* Does so for all variants. *left: true if some variant was replaced. */
-static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
+static ind_status rt__cuda_drop_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
     ind_plan *p = m->desc.plan;
     uint32_t at = 0;
     ind_status status = IND_OK;
@@ -105,18 +105,18 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int k = 0; k < p->kernel[i].num_variants && !status; k++, at++)
             if (of[at] != IND__RT_NONE)
-                status = rt__cuda_leave_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
+                status = rt__cuda_drop_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
     return status;
 }
 
 /* Compiles and loads the replacements as above. If one spills, its fallback may again have a cluster: repeats until no
    variant is replaced. */
-static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t *of) {
+static ind_status rt__cuda_replace_clusters(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                            uint32_t *of) {
     for (;;) {
         bool left;
         uint32_t num = 0;
-        ind_status status = rt__cuda_leave_clusters(m, entry, of, &left);
+        ind_status status = rt__cuda_drop_clusters(m, entry, of, &left);
         if (status || !left) return status;
         status = rt__cuda_gather(m, entry, variant, of, &num);
         if (!status) status = rt__cuda_compile(m, entry, variant, num);
@@ -149,7 +149,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     if (status) return status;
     start = ind__now_ms();
     status = rt__cuda_load_all(m, entry, variant, num);
-    if (!status) status = rt__cuda_replace_crowded(m, entry, variant, of);
+    if (!status) status = rt__cuda_replace_clusters(m, entry, variant, of);
     if (!status) status = rt__cuda_prepare_steps(m, entry, of);
     m->desc.stats.load_ms = ind__now_ms() - start;
     rt__cuda_leave(r);

@@ -27,7 +27,7 @@ static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt
     return IND_OK;
 }
 
-static bool rt__stays_in_clusters(const ind__variant *v) {
+static bool rt__has_persistent_clusters(const ind__variant *v) {
     return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
@@ -45,21 +45,21 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
     ind_status status = IND_OK;
     if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
+    if (!status) status = rt__cuda_set_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
     return status;
 }
 
-static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
+static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
                      v->source.entry, ind__row_of(v)->cluster);
 }
 
 /* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
    would start only after others have finished all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+static ind_status rt__cuda_set_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
-    return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
+    return !status && x->resident < 1 ? rt__cuda_cluster_does_not_fit(m, x->plan) : status;
 }
 
 /* Prepares the launch data of the variant, except its function; does not query the device. */
@@ -83,7 +83,8 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
     if (!status && ind__ok(ind__row_of(v)->fitted))
         status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
+    if (!status && rt__has_persistent_clusters(v))
+        status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
@@ -91,7 +92,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
 }
 
 /* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
-static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
     while (!status && (v = v->fallback) != NULL) {
         out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
@@ -103,8 +104,8 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_set_resident(m, x, function)
+                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -177,7 +178,7 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
-static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
+static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *arch) {
     ind__variant *way = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
@@ -220,6 +221,6 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
             for (int k = 0; k < p->kernel[i].num_variants; k++)
-                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_fallback(m, &p->kernel[i].variant[k], arch);
     }
 }

@@ -22,7 +22,7 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
 }
 
 /* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
-static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
+static ind_status rt__host_grow_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
     for (int i = 0; i < n->host.num_workers; i++) {
         rt__host_worker *w = &n->host.worker[i];
@@ -109,7 +109,7 @@ static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
-    if (h->sort.scan) status = rt__host_need_rows(n, t.reduced);
+    if (h->sort.scan) status = rt__host_grow_rows(n, t.reduced);
     if (status) return status;
     for (int i = 0; i < n->host.num_workers; i++) rt__host_worker_begin(n, h, &n->host.worker[i]);
     if (h->kernel->run) ind__eval_begin_runs(&n->host.worker[0].eval);

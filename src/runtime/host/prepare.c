@@ -63,7 +63,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
 }
 
 /* True if it only indexes elements of the row. */
-static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+static bool rt__is_row_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
 
@@ -71,7 +71,7 @@ static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint3
 static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
     rt__host_deps d;
     const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
-    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_row_index(b, f, i);
     (void)rt__host_find_deps(b, i, &d);
     for (uint32_t k = 0; k < d.num; k++) {
         f[d.source[k]].live = true;
@@ -149,7 +149,7 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
 /* Values computed for an empty row. Indices used only by elements are not checked. Loads used only by elements are
    skipped: their buffers may be as empty as the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
-    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+    return rt__filter_once(b, f, i, level) && !rt__is_row_index(b, f, i) &&
            (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
 }
 

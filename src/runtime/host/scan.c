@@ -20,7 +20,7 @@ static double rt__log_add_exp(double a, double b) {
 }
 
 /* Combines the state with element x or i at position `at`. */
-static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
+static void rt__scan_combine(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
     case IND_SCAN_SUM:
@@ -61,7 +61,7 @@ static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int
         if (r + l == 0)
             s->d = scan->reduction == IND_SCAN_SUM ? 0 + f : f, s->i = i, s->at = 0; /* no sum is -0, as in PyTorch */
         else
-            rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
+            rt__scan_combine(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)
             v->f[l] = (float)s->d;
         else if (d == IND_F64)

@@ -19,7 +19,8 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
         if (ind__need_agree(in, w)) return in->status;
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s",
+                           ind__describe_size(in, in->attr[0].e));
     if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
@@ -129,7 +130,7 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_expr none = {0};
     if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
     if (ind_tensor_dtype(offsets) != IND_I32 && ind_tensor_dtype(offsets) != IND_I64) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__say_operand(e, 2, text, sizeof text));
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__describe_operand(e, 2, text, sizeof text));
         return false;
     }
     ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
@@ -148,8 +149,8 @@ static bool ind__bag_weights_fit(ind__expansion *e) {
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
     for (int d = 0; d < ind_tensor_rank(e->x[1]); d++) {
         if (ind_known_eq(ind_tensor_size(e->x[3], d), ind_tensor_size(e->x[1], d))) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s", ind__say_operand(e, 3, text, sizeof text),
-                    ind__say_operand(e, 1, second, sizeof second));
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s",
+                    ind__describe_operand(e, 3, text, sizeof text), ind__describe_operand(e, 1, second, sizeof second));
         return false;
     }
     return true;

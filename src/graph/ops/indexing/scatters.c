@@ -33,7 +33,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what is indexed is %s, to which it must broadcast",
-                       ind__say_name(in, k), ind__say_type(in, k), text);
+                       ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 
 static ind_status ind__rule_index_put(ind__infer *in) {
@@ -61,14 +61,14 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
     bool given = v->kind != IND__ATTR_NONE;
     if (given == ind__has_operand(in, 2)) return ind__reject(in, IND_INVALID_ARGUMENT, "either src or value is needed");
     if (!given || !ind__is_fraction(v) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__say_type(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
     if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -100,7 +100,7 @@ static ind_status ind__check_index_source(ind__infer *in, int dim) {
         ind__agreement other = {2, d, "", 0, d, "has", ""}, along = {2, d, "", 1, 0, "has", " indices"};
         if (d == dim && !line && !ind__is_int(ind__operand(in, 2)->size[d], 1))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one element in dim %d, as there is one index",
-                               ind__say_name(in, 2), ind__say_type(in, 2), d);
+                               ind__describe_name(in, 2), ind__describe_type(in, 2), d);
         if ((d != dim || line) && ind__need_agree(in, d == dim ? along : other)) return in->status;
     }
     return IND_OK;
@@ -114,7 +114,7 @@ static ind_status ind__rule_index_scatter(ind__infer *in) {
     if (in->op != IND_OP_INDEX_FILL && ind__check_index_source(in, dim)) return in->status;
     if (in->op != IND_OP_INDEX_COPY && ind__is_fraction(&in->attr[1]) && !ind_dtype_is_float(x->dtype))
         return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where self is %s",
-                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__say_type(in, 0));
+                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__describe_type(in, 0));
     return ind__like_self(in);
 }
 

@@ -10,14 +10,14 @@ static ind_status ind__rule_ranked(ind__infer *in) {
     if (ind__dim_or_all(in, along, &mask)) return in->status;
     if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
     if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
     ind_expr one = ind_int(in->c, 1), size = one;
     for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
     if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
-                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
-                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+                           ind__describe_size(in, in->attr[0].e), ind__describe_size(in, size),
+                           ind__describe_fact(in, ind_expr_le(in->attr[0].e, size)));
     }
     ind__reduced(in, mask, keepdim, x->dtype, 0);
     ind__reduced(in, mask, keepdim, IND_I64, 1);
@@ -48,11 +48,11 @@ static ind_status ind__rule_quantile(ind__infer *in) {
     ind__type reduced;
     uint32_t mask;
     if (x->dtype != IND_F32 && x->dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     if (!number && (q->dtype != x->dtype || q->rank > 1))
         return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
-                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+                           ind__describe_type(in, 1), ind_dtype_name(x->dtype));
     double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
     if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
     if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
@@ -168,7 +168,7 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
 }
 
 /* Position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN. */
-static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+static ind_value graph__median_position(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
     ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
@@ -177,11 +177,11 @@ static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const i
     return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
 }
 
-static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+static ind_value graph__ranked_position(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_expr outer[IND_MAX_RANK];
     ind_expr one = ind_int(u->l->context, 1);
     if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
-    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_position(o, u, at);
     if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
     for (int d = 0, k = 0; d < u->x->rank; d++)
         if (d != u->dim) outer[k++] = at[d];
@@ -194,10 +194,10 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
     ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
     (void)rank;
     graph__row_at(u, index, at);
-    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_position(o, u, at));
     ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
-    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value v = graph__row_element(o, u, at, graph__ranked_position(o, u, at));
     o->mask = outer;
     ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
     return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;

@@ -31,7 +31,7 @@ static ind_status ind__rule_call(ind__infer *in) {
         ind_dtype takes = f->arg_dtype[k];
         if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
-                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__describe_type(in, k));
         }
         if (ind__broadcast(in, &s, k, 0)) return in->status;
     }

@@ -8,7 +8,7 @@ static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind_
         count[s] = ind__windows_in(w, s, image[s], false);
         if (ind_known_le(ind_int(in->c, 1), count[s])) continue;
         return ind__reject(in, IND_SHAPE_MISMATCH, "an image of %s is not known to hold a window: there would be %s",
-                           ind__say_size(in, image[s]), ind__say_size(in, count[s]));
+                           ind__describe_size(in, image[s]), ind__describe_size(in, count[s]));
     }
     return IND_OK;
 }
@@ -41,8 +41,8 @@ static ind_status ind__rule_col2im(ind__infer *in) {
     if (!whole || !ind_known_eq(windows, x->size[x->rank - 1])) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; its last dimensions must be a multiple of %s (the kernel) and %s (the windows)",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, taps),
-                           ind__say_size(in, windows));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, taps),
+                           ind__describe_size(in, windows));
     }
     int rank = 0;
     if (x->rank == 3) size[rank++] = x->size[0];

@@ -42,7 +42,7 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
         bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
         if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
         return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
-                           ind__say_size(in, pad));
+                           ind__describe_size(in, pad));
     }
     return IND_OK;
 }
@@ -55,15 +55,16 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
         return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
     ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
     if (!ind_known_eq(have, want)) {
-        return ind__reject(
-            in, IND_SHAPE_MISMATCH, "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
-            ind__say_name(in, 0), ind__say_size(in, have), channel, ind__say_type(in, 0), ind__say_name(in, 1),
-            ind__say_size(in, want), ind__say_type(in, 1), (long long)c->groups, ind__say_differ(in, have, want));
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
+                           ind__describe_name(in, 0), ind__describe_size(in, have), channel, ind__describe_type(in, 0),
+                           ind__describe_name(in, 1), ind__describe_size(in, want), ind__describe_type(in, 1),
+                           (long long)c->groups, ind__describe_difference(in, have, want));
     }
     *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
     if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
-                       ind__say_name(in, 1), ind__say_type(in, 1), (long long)c->groups);
+                       ind__describe_name(in, 1), ind__describe_type(in, 1), (long long)c->groups);
 }
 
 static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
@@ -72,7 +73,7 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
     if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
     if (ind_known_eq(bias->size[0], channels)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
-                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_size(in, channels));
+                       ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_size(in, channels));
 }
 
 static ind_status ind__rule_convolution(ind__infer *in) {
@@ -82,8 +83,8 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
+                           ind__describe_name(in, 1), ind__describe_type(in, 1));
     }
     if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
         ind__need_number(in, 0))
@@ -110,8 +111,8 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
-                       ind__say_type(in, k), want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
+                       ind__describe_type(in, k), want);
 }
 
 /* Operands: grad_output, input, weight. All three gradients are results; unused ones are not computed. */
@@ -122,7 +123,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
-                           ind__say_name(in, 2), ind__say_type(in, 2));
+                           ind__describe_name(in, 2), ind__describe_type(in, 2));
     }
     in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
@@ -257,8 +258,8 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
 /* Returns whether position o of the result has an input element under element k of the window, and its index.
    Transposed, input element i is spread to the positions i * stride - padding + k * dilation, so the division must be
    exact. */
-static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
-                                  ind_expr *at) {
+static ind_expr graph__conv_position(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                     ind_expr *at) {
     const ind__window *w = &l->conv.shape.window;
     ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
     if (!l->conv.shape.transposed) {
@@ -280,7 +281,7 @@ static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, 
     at[lead] = c.channel;
     for (int s = 0; s < l->conv.shape.window.rank; s++) {
         int d = lead + 1 + s;
-        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+        inside = ind_expr_and(inside, graph__conv_position(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
     }
     ind_value outer = o->mask;
     if (!ind_known_true(inside)) {

@@ -11,7 +11,7 @@ static ind_status ind__rule_grid_sampler(ind__infer *in) {
     if (ind__need_agree(in, batch)) return in->status;
     if (!ind__is_int(grid->size[dims + 1], dims)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
-                           ind__say_name(in, 1), ind__say_type(in, 1), dims, dims > 2 ? " and z" : "");
+                           ind__describe_name(in, 1), ind__describe_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
     if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
         return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -69,7 +69,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
         char text[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
-                    ind__say_operand(e, 0, text, sizeof text));
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     ind_tensor sum = {e->g, 0};
