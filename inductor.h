@@ -2854,11 +2854,11 @@ static ind_expr ind__window_reach(const ind__window *w, int s) {
    padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
-    ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
-    room = ind_expr_sub(room, one);
-    ind_expr whole = ind_expr_add(ind_expr_floordiv(room, w->stride[s]), one);
+    ind_expr slack = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
+    slack = ind_expr_sub(slack, one);
+    ind_expr whole = ind_expr_add(ind_expr_floordiv(slack, w->stride[s]), one);
     if (!ceil || ind__is_int(w->stride[s], 1)) return whole;
-    ind_expr any = ind_expr_ceildiv(room, w->stride[s]);
+    ind_expr any = ind_expr_ceildiv(slack, w->stride[s]);
     ind_expr begins = ind_expr_floordiv(ind_expr_sub(ind_expr_add(size, w->padding[s]), one), w->stride[s]);
     return ind_expr_add(ind_known_le(any, begins) ? any : ind_expr_min(any, begins), one);
 }
@@ -3499,9 +3499,9 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
     }
-    ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
-    if (place) {
-        *place = *node;
+    ind__node *slot = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
+    if (slot) {
+        *slot = *node;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
@@ -3642,13 +3642,13 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
                         ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
         return false;
     }
-    uint32_t places = ind__mask_positions(g, mask);
-    for (int d = 0; places && d < m.rank; d++) {
+    uint32_t positions = ind__mask_positions(g, mask);
+    for (int d = 0; positions && d < m.rank; d++) {
         ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
-        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &positions, 1, a, 2, NULL, NULL).id;
         if (!operand[(*n)++]) return false;
     }
-    return places != 0;
+    return positions != 0;
 }
 
 /* Adds an index or index_put with masks among the indices. */
@@ -4292,9 +4292,9 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
     bool *used = IND__PUSH(g->context, bool, g->used, g->num_used, g->cap_used);
-    ind_expr *place = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
-    if (!place) return ind__graph_no_memory(g, "size");
-    *place = symbol;
+    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
+    if (!slot) return ind__graph_no_memory(g, "size");
+    *slot = symbol;
     return IND_OK;
 }
 
@@ -5912,11 +5912,11 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     if (!ind__ok(count)) return;
     ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
     ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
-    ind_expr place = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
     ind_value number =
         u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
     ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, v, (ind_value){0}, IND_REDUCE_NONE);
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, v, (ind_value){0}, IND_REDUCE_NONE);
 }
 
 static ind_status graph__count_digits(graph__ordered *u) {
@@ -6045,8 +6045,8 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
     ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
-    ind_expr place = graph__ordered_index(o, group, graph__most_groups(u, u->tree.level));
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, at, o->mask, IND_REDUCE_NONE);
+    ind_expr position = graph__ordered_index(o, group, graph__most_groups(u, u->tree.level));
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, at, o->mask, IND_REDUCE_NONE);
     o->mask = outer;
 }
 
@@ -6055,9 +6055,9 @@ static ind_value graph__combine_group(ind_ops *o, const graph__ordered *u, ind_v
                                       int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
-        ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
+        ind_value position = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
-        ind_expr point = graph__ordered_index(o, place, u->points);
+        ind_expr point = graph__ordered_index(o, position, u->points);
         ind_value number = ind__ok(point) ? ind__box_load(o, u->sort.position, &point, 1) : (ind_value){0};
         o->mask = outer;
         sum = graph__ordered_add(o, u, sum, there, number, inner);
@@ -6105,12 +6105,12 @@ static ind_value graph__combine_sums(ind_ops *o, const graph__ordered *u, int le
 static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->tree.sums[1] != NULL;
-    ind_expr place[IND_MAX_RANK];
+    ind_expr position[IND_MAX_RANK];
     ind_value at = ind__box_load(o, u->tree.group[1], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    memcpy(place, index, (size_t)rank * sizeof *place);
+    memcpy(position, index, (size_t)rank * sizeof *position);
     ind_value first = graph__number_at(o, u, index[0]), sum;
     ind_value nth = ind_op_sub(o, first, graph__first_group(o, u, row, 1));
     ind_value rest =
@@ -6122,8 +6122,8 @@ static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, u
     sum = graph__combine_sums(o, u, level, first, left, u->tree.last_sums ? u->tree.last_sums : GRAPH__GROUP,
                               u->tree.span, index + 1);
     if (u->tree.last_sums)
-        place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
-    if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
+        position[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
+    if (ind__ok(position[0])) ind__emit_scatter(o, to, position, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
@@ -6245,8 +6245,8 @@ static ind_value graph__ordered_matching_point(ind_ops *o, const ind_expr *index
     const int outer = u->rank - u->whole;
     const ind_expr *point = index + u->base->rank;
     ind_expr at[IND_MAX_RANK];
-    ind_value place = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
-    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
+    ind_value position = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), position);
     (void)rank;
     if (u->l->scatter.mode == IND_REDUCE_NONE) {
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
@@ -6327,12 +6327,12 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 /* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
-    bool joins = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
+    bool combines = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
-    if (joins) return ind_dtype_is_float(base->storage->dtype);
+    if (combines) return ind_dtype_is_float(base->storage->dtype);
     return l->scatter.mode == IND_REDUCE_NONE && !one_value && l->scatter.record != graph__put_part_element;
 }
 
@@ -6349,7 +6349,7 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__LIST_PASSES], *greatest[GRAPH__LIST_PASSES]; /* numbers of points, by row and range */
-    int round;                                                          /* iteration being recorded, .. */
+    int pass;                                                           /* iteration being recorded, .. */
     bool least_now;                                                     /* .. and which of the two arrays */
 } graph__lists;
 
@@ -6372,7 +6372,7 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, index[0])};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    if (s->round) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->round - 1));
+    if (s->pass) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->pass - 1));
     o->mask = (ind_value){0};
     ind__emit_scatter(o, to, at, 2, number, inside, s->least_now ? IND_REDUCE_MIN : IND_REDUCE_MAX);
 }
@@ -6380,11 +6380,11 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
 static ind_status graph__lists_find(graph__lists *s) {
     ind_expr size[2] = {s->u.rows, ind_int(s->u.l->context, GRAPH__RANGES)};
     ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
-    for (s->round = 0; s->round < GRAPH__LIST_PASSES; s->round++) {
+    for (s->pass = 0; s->pass < GRAPH__LIST_PASSES; s->pass++) {
         s->least_now = true;
-        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->round]);
+        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->pass]);
         s->least_now = false;
-        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->round]);
+        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->pass]);
         if (status) return status;
     }
     return IND_OK;
@@ -6982,10 +6982,10 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
     ind_value all = ind__box_load(o, l->part[0], s.at, rank);
     o->mask = outer;
-    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
-    place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
-    if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
+    ind_value position = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    position = ind_op_minimum(o, position, ind_op_index(o, last, IND_I64));
+    if (ind_known_true(some)) return position;
+    ind_expr at = ind_op_indirect(o, position, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -10344,10 +10344,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
-    int dim, which;          /* which: index into sorted */
-    bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
+    ind__box *x, *sorted[2];    /* the sorted values and positions along dim */
+    int dim, which;             /* which: index into sorted */
+    bool keepdim, all;          /* all: x is flat */
+    ind__box *start, *position; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
@@ -10530,10 +10530,10 @@ static ind_expr graph__row_size(const graph__ranked *u) {
     return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
 }
 
-/* Value or position number `place` of the sorted row. */
-static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+/* Value or position number `position` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value position) {
     ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* an empty row is never read */
-    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, position, some, false);
     if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
     return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
 }
@@ -10564,10 +10564,10 @@ static ind_value graph__ranked_position(ind_ops *o, const graph__ranked *u, cons
     ind_expr one = ind_int(u->l->context, 1);
     if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
     if (u->l->node->op != IND_OP_MODE) return graph__median_position(o, u, at);
-    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    if (!u->position) return ind_op_constant_int(o, 0, IND_I64);
     for (int d = 0, k = 0; d < u->x->rank; d++)
         if (d != u->dim) outer[k++] = at[d];
-    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+    return ind__box_load(o, u->position, outer, u->x->rank - 1);
 }
 
 /* The median of an empty row is NaN. */
@@ -10590,24 +10590,25 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
 /* 0 if this element continues a run, else its position; the running maximum is the start of the run. */
 static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
-    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
-    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
-    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), position = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(position, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, position), IND_BOOL), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
     ind_value before = ind__box_load(o, u->sorted[0], at, rank);
     o->mask = outer;
     ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
-    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, position, IND_I64));
 }
 
 /* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
-    ind_expr place = index[rank - 1];
-    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_expr position = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? position : index[k++];
     ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
-    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    ind_value length =
+        ind_op_sub(o, ind_op_index(o, ind_expr_add(position, ind_int(u->l->context, 1)), IND_I64), start);
     length = ind_op_add(o, length, length);
     if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
     return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
@@ -10632,7 +10633,7 @@ static ind_status graph__find_longest_run(graph__ranked *u) {
                              .rrank = 1,
                              .fn = graph__run_length,
                              .user = u};
-    return status ? status : ind__box_reduction(p, &d, &u->place);
+    return status ? status : ind__box_reduction(p, &d, &u->position);
 }
 
 static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
@@ -10663,17 +10664,17 @@ static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int 
     bool skips = l->node->op == IND_OP_NANQUANTILE;
     ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
     ind_value q = graph__lower_operand(o, l, 1, index, lists);
-    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
-    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind_value position = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) position = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), position);
     ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
-    if (how == IND__LOWER) place = ind_op_floor(o, place);
-    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
-    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
-    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    if (how == IND__LOWER) position = ind_op_floor(o, position);
+    if (how == IND__HIGHER) position = ind_op_ceil(o, position);
+    if (how == IND__NEAREST_RANK) position = ind__emit1(o, IND_LOOP_RINT, position);
+    ind_value low = ind_op_floor(o, position), weight = ind_op_sub(o, position, low);
     ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
     if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
     ind_value half = ind_op_constant(o, 0.5, type);
-    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, position), IND_I64));
     if (how == IND__MIDPOINT) weight = half;
     ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
     return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),
@@ -10794,13 +10795,13 @@ static void ind__expand_histc(ind__expansion *e) {
     if (dtype != IND_F64) x = ind_cast(x, IND_F32);
     if (e->g->status || !ind__histc_range(e, x, range)) return;
     ind_tensor width = ind_sub(range[1], range[0]);
-    ind_tensor place = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
+    ind_tensor bin = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
     ind_tensor inside = ind_logical_and(ind_ge(x, range[0]), ind_le(x, range[1]));
-    inside = ind_logical_and(inside, ind_isfinite(place));
-    place = ind_minimum(ind_where(inside, place, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
+    inside = ind_logical_and(inside, ind_isfinite(bin));
+    bin = ind_minimum(ind_where(inside, bin, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
     ind_expr size = ind__e(e, bins);
     ind_tensor counts = ind_full(e->g, &size, 1, 0, IND_I64);
-    counts = ind_index_add(counts, 0, ind_cast(place, IND_I64), ind_cast(inside, IND_I64), 1);
+    counts = ind_index_add(counts, 0, ind_cast(bin, IND_I64), ind_cast(inside, IND_I64), 1);
     e->y = ind_cast(counts, dtype);
 }
 
@@ -11364,8 +11365,8 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
+    if (rank) at[dim] = position;
     if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
@@ -11469,8 +11470,8 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     ind_value target = graph__lower_operand_as(o, l, 1, rank ? index + dim : index, rank != 0, IND_I64);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
+    if (rank) at[dim] = position;
     if (fill)
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
     else
@@ -11531,8 +11532,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
 static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     ind_value mask = {0}, target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
-    ind_expr place = graph__lower_target(o, target, numel, true, &mask);
-    ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
+    ind_expr position = graph__lower_target(o, target, numel, true, &mask);
+    ind__delinearise(l->context, position, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }
@@ -11607,10 +11608,10 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
 /* ---- embedding bags */
 
 typedef struct ind__bags {
-    ind_tensor rows, kept; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
-    ind_tensor bag;        /* of each row, [N]; none: dimension 0 numbers the bags */
-    ind_tensor checks;     /* zeros, [bags] of weight's type; computing them checks the offsets */
-    ind_expr num;          /* number of bags */
+    ind_tensor rows, counted; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
+    ind_tensor bag;           /* of each row, [N]; none: dimension 0 numbers the bags */
+    ind_tensor checks;        /* zeros, [bags] of weight's type; computing them checks the offsets */
+    ind_expr num;             /* number of bags */
 } ind__bags;
 
 static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
@@ -11635,7 +11636,7 @@ static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, in
     ind_expr none = {0}, size[2];
     int rank = ind_tensor_rank(b->rows) - 1;
     for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(b->rows, d);
-    ind_tensor one = b->kept.id ? ind_cast(b->kept, dtype) : ind_full(e->g, size, rank, 1, dtype);
+    ind_tensor one = b->counted.id ? ind_cast(b->counted, dtype) : ind_full(e->g, size, rank, 1, dtype);
     if (!b->bag.id) return ind_sum(one, (const int[]){1}, 1, true, IND_DTYPE_NONE);
     return ind_unsqueeze(ind_index_add(ind__zeros(e, b->num, none, dtype), 0, b->bag, one, 1), 1);
 }
@@ -11643,7 +11644,7 @@ static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, in
 static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_tensor count) {
     const int one = 1;
     ind_tensor most, rows = b->rows;
-    if (b->kept.id) rows = ind_where(ind_unsqueeze(b->kept, -1), rows, ind_scalar(e->g, -INFINITY));
+    if (b->counted.id) rows = ind_where(ind_unsqueeze(b->counted, -1), rows, ind_scalar(e->g, -INFINITY));
     if (!b->bag.id) {
         most = ind_amax(rows, &one, 1, false);
     } else {
@@ -11671,10 +11672,10 @@ static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind
     ind_tensor zero = ind_scalar_int(e->g, 0), bag = ind_arange(e->g, ind__e(e, 0), num, one, IND_I64);
     begin = ind_cast(begin, IND_I64);
     ind_tensor last = ind_pad(begin, before, 2, IND_PAD_CONSTANT, 0);
-    ind_tensor place = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
+    ind_tensor position = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
     ind_tensor first = ind_where(ind_eq(bag, zero), begin, zero);
     ind_tensor checks =
-        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, place, ind_expr_add(n, one), dtype));
+        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, position, ind_expr_add(n, one), dtype));
     if (!whole.id) return checks;
     ind_tensor end = ind_cast(ind_slice(whole, 0, one, none, none), IND_I64);
     end = ind_sub(end, ind__size_number(e, n, IND_I64));
@@ -11695,9 +11696,9 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
     b->num = ind_tensor_size(begin, 0);
     b->checks = ind__bag_checks(e, begin, e->a[1].i ? offsets : IND_NO_TENSOR);
-    ind_tensor place =
+    ind_tensor position =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
-    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
+    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, position, false, true, IND_NO_TENSOR), -1);
     b->bag = ind_maximum(bag, ind__num(e, 0)); /* negative only if the first offset is refused */
     return true;
 }
@@ -11741,7 +11742,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
         int64_t padding = e->a[2].i, rows = 0;
         if (padding < 0 && !ind__known_size(e, weight, 0, "the number of rows, from which padding_idx counts,", &rows))
             return;
-        b.kept = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
+        b.counted = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
     }
     ind_tensor count = average || largest ? ind__bag_count(e, &b, ind_tensor_dtype(weight)) : weight;
     if (largest) {
@@ -11749,7 +11750,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
         return;
     }
     if (ind__given(e, 3)) b.rows = ind_mul(b.rows, ind_unsqueeze(e->x[3], -1));
-    if (b.kept.id) b.rows = ind_where(ind_unsqueeze(b.kept, -1), b.rows, ind_scalar(e->g, 0));
+    if (b.counted.id) b.rows = ind_where(ind_unsqueeze(b.counted, -1), b.rows, ind_scalar(e->g, 0));
     e->y = ind__bag_sum(&b, b.rows);
     if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
 }
@@ -12550,13 +12551,13 @@ static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uin
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;
     (void)rank;
-    ind_expr place = graph__selected_position(o, index, 1, l, &mask);
+    ind_expr position = graph__selected_position(o, index, 1, l, &mask);
     if (l->node->op == IND_OP_UNIQUE) {
         ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1));
         number = ind_op_indirect(o, ind__box_load(o, l->part[1], index, 1), some, false);
     }
     ind_value v = graph__slice_part(o, (const ind_expr[]){index[1], number}, 2, l);
-    graph__slice_index(l, place, index[1], at);
+    graph__slice_index(l, position, index[1], at);
     ind__emit_scatter(o, to, at, graph__lower_operand_info(l, 0)->rank, v, mask, IND_REDUCE_NONE);
 }
 
@@ -12920,22 +12921,22 @@ static ind_status ind__rule_narrow(ind__infer *in) {
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
-    int64_t pieces = 1;
+    int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
                            ind__describe_size(in, length));
     }
-    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
                            ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
-    if (ind__need_results(in, pieces)) return in->status;
-    for (int64_t k = 0; k < pieces; k++) {
+    if (ind__need_results(in, parts)) return in->status;
+    for (int64_t k = 0; k < parts; k++) {
         ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
-        if (k + 1 < pieces) in->result[k].size[dim] = length;
-        if (pieces > 1 && k + 1 == pieces) {
-            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        if (k + 1 < parts) in->result[k].size[dim] = length;
+        if (parts > 1 && k + 1 == parts) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, parts - 1)));
         }
     }
     return IND_OK;
@@ -13344,12 +13345,12 @@ static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
     ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
     for (uint32_t k = 0; k < l->node->num_results; k++) {
-        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
-        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        const ind__tensor_info *part = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, part->size[d]);
         map[dim] = ind_expr_add(map[dim], start);
-        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), part->size, x->rank, map);
         if (!results[k]) return ind__failed(l->context);
-        start = ind_expr_add(start, piece->size[dim]);
+        start = ind_expr_add(start, part->size[dim]);
     }
     return IND_OK;
 }
@@ -14861,9 +14862,9 @@ static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int r
 static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = l->result;
     ind_expr at[IND_MAX_RANK], plane = ind_expr_product(l->context, x->size + rank - 2, 2);
-    ind_value mask = {0}, place = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
+    ind_value mask = {0}, element = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
+    ind_expr flat = graph__lower_target(o, element, plane, false, &mask);
     ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
     ind__emit_scatter(o, to, at, rank, v, mask, l->scatter.mode);
@@ -15179,7 +15180,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
 /* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
     ind_expr channel; /* of the operand, over all groups */
-    const ind_expr *place, *window;
+    const ind_expr *position, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
@@ -15188,7 +15189,7 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     graph__conv_index at = {.group = ind_int(l->context, 0)};
     if (l->conv.shape.groups > 1) at.group = index[next++];
     at.out = index[next++];
-    at.place = index + next;
+    at.position = index + next;
     next += l->conv.shape.window.rank;
     at.in = index[next++];
     at.window = index + next;
@@ -15222,7 +15223,7 @@ static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, 
     at[lead] = c.channel;
     for (int s = 0; s < l->conv.shape.window.rank; s++) {
         int d = lead + 1 + s;
-        inside = ind_expr_and(inside, graph__conv_position(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+        inside = ind_expr_and(inside, graph__conv_position(l, s, c.position[s], c.window[s], x->size[d], &at[d]));
     }
     ind_value outer = o->mask;
     if (!ind_known_true(inside)) {
@@ -15633,10 +15634,10 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
-    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
+    ind_tensor position = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
     ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
-    place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
-    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    position = corners ? ind_mul(position, step) : ind__plus(e, ind_mul(ind__plus(e, position, 0.5), step), -0.5);
+    ind_tensor first = ind_floor(position), t = ind_sub(position, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
@@ -15809,8 +15810,8 @@ static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resamp
     }
     if (out > 1 << 16) return false;
     for (int64_t i = 0; i < out; i++) {
-        int64_t place = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
-        if ((place < in ? place : in - 1) != twice * in / (2 * out)) return false;
+        int64_t position = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
+        if ((position < in ? position : in - 1) != twice * in / (2 * out)) return false;
     }
     return true;
 }
@@ -15856,17 +15857,17 @@ typedef struct graph__neighbours {
 static void graph__find_neighbours(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i,
                                    graph__neighbours *n) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
-    ind_value place = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
+    ind_value position = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
     ind_value half = ind_op_constant(o, 0.5, l->compute);
-    if (!r->align_corners) place = ind_op_add(o, place, half);
-    place = ind_op_mul(o, place, step);
+    if (!r->align_corners) position = ind_op_add(o, position, half);
+    position = ind_op_mul(o, position, step);
     if (!r->align_corners) {
-        place = ind_op_maximum(o, ind_op_sub(o, place, half), ind_op_constant(o, 0, l->compute));
+        position = ind_op_maximum(o, ind_op_sub(o, position, half), ind_op_constant(o, 0, l->compute));
     }
     ind_value last = ind_op_index(o, ind_expr_sub(in, one), IND_I64);
-    ind_value first = ind_op_minimum(o, ind_op_cast(o, place, IND_I64), last);
+    ind_value first = ind_op_minimum(o, ind_op_cast(o, position, IND_I64), last);
     ind_value second = ind_op_minimum(o, ind_op_add(o, first, ind_op_constant_int(o, 1, IND_I64)), last);
-    n->weight[1] = ind_op_sub(o, place, ind_op_cast(o, first, l->compute));
+    n->weight[1] = ind_op_sub(o, position, ind_op_cast(o, first, l->compute));
     n->weight[1] = ind_op_minimum(o, n->weight[1], ind_op_constant(o, 1, l->compute));
     n->weight[0] = ind_op_sub(o, ind_op_constant(o, 1, l->compute), n->weight[1]);
     n->at[0] = ind_op_indirect(o, first, in, false);
@@ -16067,13 +16068,14 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
 }
 
 /* Loads the image's element at a position per dimension; 0 outside of the image. */
-static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
+static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index,
+                                     const ind_value *position) {
     const ind__box *x = graph__lower_operand_box(l, 0);
     const int dims = x->rank - 2;
     ind_value at[3], inside = {0}, outer = o->mask, zero = ind_op_constant_int(o, 0, IND_I64);
     ind_expr from[5] = {index[0], index[1]};
     for (int s = 0; s < dims; s++) {
-        at[s] = ind_op_cast(o, place[s], IND_I64);
+        at[s] = ind_op_cast(o, position[s], IND_I64);
         ind_value size = ind_op_index(o, x->size[2 + s], IND_I64);
         ind_value within = ind_op_and(o, ind_op_le(o, zero, at[s]), ind_op_lt(o, at[s], size));
         inside = inside.id ? ind_op_and(o, inside, within) : within;
@@ -16087,14 +16089,14 @@ static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_
 
 /* Per dimension: the positions that contribute, and their weights. */
 typedef struct graph__grid_taps {
-    ind_value place[3][4], weight[3][4];
+    ind_value position[3][4], weight[3][4];
     int num;
 } graph__grid_taps;
 
 static void graph__linear_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x) {
     ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), next = ind_op_add(o, first, unit);
-    t->place[s][0] = first;
-    t->place[s][1] = next;
+    t->position[s][0] = first;
+    t->position[s][1] = next;
     t->weight[s][0] = ind_op_sub(o, next, x);
     t->weight[s][1] = ind_op_sub(o, x, first);
 }
@@ -16114,7 +16116,7 @@ static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid
     ind_value back = ind_op_sub(o, unit, after);
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
-        t->place[s][k] = graph__grid_padded(o, l, at, size);
+        t->position[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
                               ? graph__cubic(o, ind_op_add(o, distance, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
                               : graph__cubic(o, distance, a + 2, -(a + 3), 0, 1, l->compute);
@@ -16126,13 +16128,13 @@ static ind_value graph__grid_sum(ind_ops *o, graph__lower_ctx *l, const ind_expr
     const int all = dims == 3 ? t->num * t->num * t->num : t->num * t->num;
     ind_value sum = {0};
     for (int k = 0; k < all; k++) {
-        ind_value place[3], weight = {0};
+        ind_value position[3], weight = {0};
         for (int s = dims - 1, left = k; s >= 0; s--, left /= t->num) {
             ind_value w = t->weight[s][left % t->num];
-            place[s] = t->place[s][left % t->num];
+            position[s] = t->position[s][left % t->num];
             weight = weight.id ? ind_op_mul(o, w, weight) : w;
         }
-        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, place), weight);
+        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, position), weight);
         sum = sum.id ? ind_op_add(o, sum, v) : v;
     }
     return sum;
@@ -16294,18 +16296,18 @@ static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
 static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__window *w = &l->window;
     int image = l->result->rank, lead = image - 3;
-    ind_expr at[3], place[2], count[2], inside = ind_int(l->context, 1);
+    ind_expr at[3], position[2], count[2], inside = ind_int(l->context, 1);
     const ind_expr *step = index + image;
     (void)rank;
     for (int s = 0; s < 2; s++) {
         ind_expr i = index[lead + 1 + s];
         count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
-        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &place[s]));
+        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &position[s]));
     }
     ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
     if (lead) at[0] = index[0];
     at[lead] = ind_expr_add(ind_expr_mul(row, w->kernel[1]), step[1]);
-    at[lead + 1] = ind_expr_add(ind_expr_mul(place[0], count[1]), place[1]);
+    at[lead + 1] = ind_expr_add(ind_expr_mul(position[0], count[1]), position[1]);
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
 }
 
@@ -17958,12 +17960,12 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     for (uint32_t i = 0; i < u->num; i++) {
         if (u->operand[i] == tensor) return i;
     }
-    uint32_t *place = IND__PUSH(u->graph->context, uint32_t, u->operand, u->num, u->capacity);
-    if (!place) {
+    uint32_t *slot = IND__PUSH(u->graph->context, uint32_t, u->operand, u->num, u->capacity);
+    if (!slot) {
         ind__graph_no_memory(u->graph, u->name);
         return UINT32_MAX;
     }
-    *place = tensor;
+    *slot = tensor;
     return u->num - 1;
 }
 
@@ -18038,10 +18040,10 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     bool taken = ind__reserved_name(f->name, strlen(f->name));
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
     if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
-    const ind__function **place =
+    const ind__function **slot =
         IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
-    if (!place) return ind__graph_no_memory(g, "function");
-    *place = f;
+    if (!slot) return ind__graph_no_memory(g, "function");
+    *slot = f;
     return IND_OK;
 }
 
@@ -18970,9 +18972,9 @@ static const char *ind__describe_declared(const ind_graph *g, char *out, size_t 
 }
 
 static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
-    ind__condition *place = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
-    if (!place) return ind__graph_no_memory(g, "fact");
-    *place = (ind__condition){e, guard, text};
+    ind__condition *slot = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    if (!slot) return ind__graph_no_memory(g, "fact");
+    *slot = (ind__condition){e, guard, text};
     ind_status status = ind_facts_assume(g->facts, e);
     if (!status) return IND_OK;
     g->num_conditions--;
@@ -19050,8 +19052,8 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
     ind_expr strict = ind_int(u.context, kind == IND_EXPR_LT);
-    ind_expr room = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
-    ind_expr below = ind_expr_sub(u, room), above = ind_expr_add(u, room); /* 0 <= room */
+    ind_expr slack = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
+    ind_expr below = ind_expr_sub(u, slack), above = ind_expr_add(u, slack); /* 0 <= slack */
     bound[0] = bound[1] = (ind_expr){u.context, 0};
     if (ind__ok(below) && !ind__expr_depends(below, u)) bound[0] = below;
     if (ind__ok(above) && !ind__expr_depends(above, u)) bound[1] = above;
@@ -19256,14 +19258,14 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
 }
 
 static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
-    bool opaque = n->op == IND_OP_EXTERN;
-    ind__textf(t, "%s(", opaque ? "extern" : n->attr[0].s);
-    if (opaque) ind__print_string(t, n->attr[0].s);
+    bool is_extern = n->op == IND_OP_EXTERN;
+    ind__textf(t, "%s(", is_extern ? "extern" : n->attr[0].s);
+    if (is_extern) ind__print_string(t, n->attr[0].s);
     for (uint32_t k = 0; k < n->num_operands; k++) {
-        if (k || opaque) ind__textf(t, ", ");
+        if (k || is_extern) ind__textf(t, ", ");
         ind__print_operand(t, g, n->operand[k]);
     }
-    for (uint32_t i = 1; opaque && i < 3; i++) {
+    for (uint32_t i = 1; is_extern && i < 3; i++) {
         const ind__attr_schema *s = &g->schema[n->op].attr[i];
         if (ind__same_attr(&n->attr[i], &s->value)) continue;
         ind__textf(t, ", %.*s=", s->length, s->name);
@@ -19837,9 +19839,9 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
 }
 
 static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t id) {
-    uint32_t *place = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
-    if (!place) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
-    *place = id;
+    uint32_t *slot = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
+    if (!slot) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    *slot = id;
     return true;
 }
 
@@ -21632,7 +21634,7 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
     ind_graph *next = NULL;
     *out = NULL;
     ind_status status = graph__rewrite_once(g, ~disabled_passes, out, &changed);
-    for (int round = 1; status == IND_OK && changed && round < IND__MAX_ITERATIONS; round++) {
+    for (int iteration = 1; status == IND_OK && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
         status = graph__rewrite_once(*out, ~disabled_passes, &next, &changed);
         ind_graph_destroy(*out);
         *out = next;
@@ -21904,10 +21906,10 @@ static const char *ind__results_text(ind__compilation *k, const ind__node *n) {
     if (n->num_results == 1) return x->name;
     size_t total = 1;
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
-    char *joined = ind__arena_alloc(&k->names, total), *at = joined;
-    for (uint32_t r = 0; joined && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
-    return joined;
+    char *text = ind__arena_alloc(&k->names, total), *at = text;
+    for (uint32_t r = 0; text && r < n->num_results; r++)
+        at += snprintf(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
+    return text;
 }
 
 /* Records the user's names of each node: its op and its results. */
@@ -22088,7 +22090,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
    take, whose lowering turns it back into an index. */
 
 typedef struct graph__raised_buffer {
-    ind_tensor held; /* its current contents; of `size`, contiguous as in memory */
+    ind_tensor contents; /* its current contents; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
     bool parts;       /* other kernels store into it after this one */
@@ -22295,10 +22297,10 @@ static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *d
 /* Permutes only dimensions of size other than 1. If only dimensions of size 1 move, a reshape suffices. */
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
     ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
-    int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
+    int position[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
     bool in_order = true;
     for (int d = 0; d < rank; d++) {
-        place[d] = n; /* index of dimension d among those of size other than 1 */
+        position[d] = n; /* index of dimension d among those of size other than 1 */
         if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
     }
     for (int d = 0; d < rank; d++) {
@@ -22306,7 +22308,7 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
         if (ind_expr_same(size[d], one)) continue;
         in_order = in_order && dims[d] > last;
         last = dims[d];
-        moved[m++] = place[dims[d]];
+        moved[m++] = position[dims[d]];
     }
     if (in_order) return graph__raise_reshape(r, x, size, rank);
     x = graph__raise_reshape(r, x, kept, n);
@@ -22560,8 +22562,8 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     for (uint32_t k = 0; k < r->num_made; k++)
         if (ind_expr_same(r->made[k].e, e)) return r->made[k].t;
     ind_tensor t = graph__raise_expr_op(r, e);
-    void *place = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
-    if (!place) return (ind_tensor){r->g, 0};
+    void *slot = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
+    if (!slot) return (ind_tensor){r->g, 0};
     r->made[r->num_made - 1].e = e;
     r->made[r->num_made - 1].t = t;
     return t;
@@ -22581,7 +22583,7 @@ static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_b
     bool sorted = true;
     for (int k = 0; k < num; k++) size[k] = s->extent[order[k]];
     for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
-    ind_tensor x = b->held;
+    ind_tensor x = b->contents;
     if (!sorted) x = graph__raise_reshape(r, x, size, num);
     if (!sorted) return graph__raise_over(r, x, order, num, s->n);
     for (int k = 0; k < s->n; k++) size[k] = s->used[k] ? s->extent[k] : ind_int(r->c, 1);
@@ -22641,7 +22643,7 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
 /* A part of x: one element or a range along each dimension. */
 static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     graph__slices p;
-    ind_tensor x = b->held;
+    ind_tensor x = b->contents;
     int of[IND_MAX_RANK], num = 0;
     if (!graph__find_slices(r, b, s, &p)) return (ind_tensor){r->g, 0};
     for (int d = 0; d < b->rank; d++)
@@ -22668,7 +22670,7 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
     if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* the beginning of the buffer */
-    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->contents, 1, a, 3);
 }
 
 /* The elements of a buffer at e, as a view with one dimension per symbol. id 0, without an error: there is no such
@@ -22769,7 +22771,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
 /* The elements at e; any element where the mask is false. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
-    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
+    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->contents, ind_dtype_compute(b->dtype));
     if (mask.id && !ind_known_lt(zero, numel)) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
         at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
@@ -23263,7 +23265,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     }
     if (!is_slice || dim < 0) return (ind_tensor){r->g, 0};
     ind_expr step = p.symbol[dim] < 0 ? one : p.step[dim];
-    ind_tensor seen = graph__raise_slice(r, b->held, dim, p.first[dim], step, part[dim]);
+    ind_tensor seen = graph__raise_slice(r, b->contents, dim, p.first[dim], step, part[dim]);
     if (!seen.id || !ind_known_eq(ind_tensor_size(seen, dim), part[dim])) return (ind_tensor){r->g, 0};
     for (int k = 0; k < s.n; k++) {
         size[k] = s.used[k] ? s.extent[k] : one;
@@ -23273,7 +23275,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
         if (p.symbol[d] >= 0) dims[n++] = p.symbol[d];
     v = graph__raise_permute(r, graph__raise_expand(r, v, size, s.n), dims, s.n);
     ind_expr end = ind_expr_add(ind_expr_add(p.first[dim], ind_expr_mul(step, ind_expr_sub(part[dim], one))), one);
-    ind_tensor x[2] = {b->held, graph__raise_reshape(r, v, part, b->rank)};
+    ind_tensor x[2] = {b->contents, graph__raise_reshape(r, v, part, b->rank)};
     ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(p.first[dim]), ind__attr_size(end), ind__attr_size(step)};
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
@@ -23303,11 +23305,11 @@ static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tens
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
     ind_tensor operand[3] = {x, at, v};
-    ind__attr joined[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
+    ind__attr attr[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
     ind__attr added = ind__attr_bool(mode == IND_REDUCE_SUM);
     if (!reduce[mode]) return graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
     for (int k = 0; k < 3; k++) operand[k] = graph__raise_flat(r, operand[k]);
-    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
+    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, attr, 2);
 }
 
 /* True if the check of an index of the store implies this term of the mask. */
@@ -23365,7 +23367,7 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
                                        ind_tensor v) {
     bool masked = false;
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
-    ind_tensor mask = {r->g, 0}, x = b->held, at = graph__raise_target(r, e, numel);
+    ind_tensor mask = {r->g, 0}, x = b->contents, at = graph__raise_target(r, e, numel);
     if (i->arg[1]) mask = graph__raise_store_mask(r, i, &masked);
     if (masked) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
@@ -23420,13 +23422,13 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     }
     /* The first part of a concatenation: the kernels of the other parts fill the rest. */
     bool partly = b->parts || i->arg[1]; /* or the masked-out elements are outside of the buffer */
-    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && !b->contents.id && partly) b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
-        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
-    if (!y.id && b->held.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
-    if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
+        b->contents = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
+    if (!y.id && b->contents.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
+    if (!y.id && b->contents.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
-    b->held = y;
+    b->contents = y;
 }
 
 /* =========================================================================================== src/graph/raise/body.c */
@@ -23468,11 +23470,11 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
 static bool graph__raise_merge_pair(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
-    ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
+    ind_expr merged = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
     if (!ind_known_le(ind_int(l->context, 1), inner)) return false;
-    ind_expr value[2] = {ind_expr_floordiv(joined, inner), ind_expr_mod(joined, inner)};
+    ind_expr value[2] = {ind_expr_floordiv(merged, inner), ind_expr_mod(merged, inner)};
     for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], pair, value, 2);
-    l->var[v] = joined, l->extent[v] = extent;
+    l->var[v] = merged, l->extent[v] = extent;
     for (int k = v + 1; k + 1 < l->rank + l->rrank; k++) l->var[k] = l->var[k + 1], l->extent[k] = l->extent[k + 1];
     if (v < l->rank)
         l->rank--;
@@ -23484,13 +23486,13 @@ static bool graph__raise_merge_pair(ind__loops *l, int v) {
 /* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
    affine, then the last ones of the reduction or of the parallel loops. */
 static bool graph__raise_merge_loops(ind__loops *l) {
-    bool joined = true;
-    while (joined && l->rank + l->rrank > IND_MAX_RANK) {
-        joined = false;
-        for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
-            joined = v + 1 != l->rank && ind__loops_merge(l, v);
-        if (!joined && l->rrank > 1) joined = graph__raise_merge_pair(l, l->rank + l->rrank - 2);
-        if (!joined && l->rank > 1) joined = graph__raise_merge_pair(l, l->rank - 2);
+    bool merged = true;
+    while (merged && l->rank + l->rrank > IND_MAX_RANK) {
+        merged = false;
+        for (int v = l->rank + l->rrank - 2; !merged && v >= 0; v--)
+            merged = v + 1 != l->rank && ind__loops_merge(l, v);
+        if (!merged && l->rrank > 1) merged = graph__raise_merge_pair(l, l->rank + l->rrank - 2);
+        if (!merged && l->rank > 1) merged = graph__raise_merge_pair(l, l->rank - 2);
     }
     return l->rank + l->rrank <= IND_MAX_RANK;
 }
@@ -23634,8 +23636,8 @@ static bool graph__raise_empty(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
         graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
-        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
-        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->contents.id) continue;
+        b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     }
     return true;
 }
@@ -23650,7 +23652,7 @@ static void graph__raise_extern(graph__raise *r) {
     if (!b.operand) ind__graph_no_memory(r->g, call->name);
     for (uint32_t k = 0; b.operand && k < num; k++) {
         const ind__call_arg *x = &call->arg[k];
-        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].held, x->type.size, x->type.rank).id;
+        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].contents, x->type.size, x->type.rank).id;
     }
     for (uint32_t j = num; j < num + call->num_outputs; j++) {
         uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;
@@ -23664,7 +23666,7 @@ static void graph__raise_extern(graph__raise *r) {
     ind_tensor y = r->g->status ? (ind_tensor){r->g, 0} : ind__add_extern(&b);
     for (uint32_t j = 0; j < call->num_outputs; j++) {
         graph__raised_buffer *to = &r->buffer[call->arg[num + j].buffer];
-        to->held = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
+        to->contents = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
     }
 }
 
@@ -23710,7 +23712,7 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
 /* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
-    if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
+    if (!b->contents.id) b->contents = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
 }
 
 /* ========================================================================================= src/graph/raise/kernel.c */
@@ -23750,7 +23752,7 @@ static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, 
         if (i < k->num_reads || !old) continue;
         graph__raise_describe(r, p, old);
         graph__raise_source(r, old, IND_OP_INPUT);
-        r->buffer[n].held = r->buffer[old].held;
+        r->buffer[n].contents = r->buffer[old].contents;
     }
 }
 
@@ -23759,34 +23761,34 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
         uint32_t old = p->buffer[k->arg[i]].mutates;
-        ind_tensor y = b->held;
+        ind_tensor y = b->contents;
         if (r->body->call && r->body->call->workspace == k->arg[i]) continue;
         if (!old) {
             (void)ind_output(r->g, b->name, y);
             continue;
         }
         if (y.id && (ind__is_source(r->g, y.id) || r->g->tensor[y.id].named)) y = graph__raise_one(r, IND_OP_CLONE, y);
-        (void)ind_mutate(r->buffer[old].held, ind_named(y, b->name));
+        (void)ind_mutate(r->buffer[old].contents, ind_named(y, b->name));
     }
 }
 
 /* Renames results in order, as removed tensors leave gaps in the numbers. Outputs and new values keep their names. */
 static bool graph__raise_rename(ind_graph *g) {
-    uint8_t *kept = ind__alloc(g->context, g->num_tensors);
-    bool ok = kept != NULL;
-    for (uint32_t i = 0; ok && i < g->num_outputs; i++) kept[g->output[i].tensor] = 1;
-    for (uint32_t i = 0; ok && i < g->num_mutations; i++) kept[g->mutation[i].value] = 1;
+    uint8_t *keeps_name = ind__alloc(g->context, g->num_tensors);
+    bool ok = keeps_name != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) keeps_name[g->output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->num_mutations; i++) keeps_name[g->mutation[i].value] = 1;
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
-        kept[t] = kept[t] || g->tensor[t].weak || ind__is_source(g, t);
-        const char *name = kept[t] ? NULL : g->tensor[t].name;
+        keeps_name[t] = keeps_name[t] || g->tensor[t].weak || ind__is_source(g, t);
+        const char *name = keeps_name[t] ? NULL : g->tensor[t].name;
         if (name) ind__find_slot(g, name, strlen(name))->tensor = 0;
-        if (!kept[t]) g->tensor[t].name = NULL;
+        if (!keeps_name[t]) g->tensor[t].name = NULL;
     }
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
         ind_graph_op op = g->node[g->tensor[t].node].op;
-        if (!kept[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
+        if (!keeps_name[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
     }
-    ind__free(g->context, kept);
+    ind__free(g->context, keeps_name);
     return ok;
 }
 
@@ -24052,11 +24054,11 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     cubin->name = v->source.entry;
     status = ind__compile_variant(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
-        ind_cubin way = {.name = cubin->name};
-        status = ind__compile_variant(module, v, &way);
-        bool better = !status && way.local_bytes < cubin->local_bytes;
-        ind__free(module->context, better ? cubin->data : way.data);
-        if (better) *cubin = way;
+        ind_cubin fallback = {.name = cubin->name};
+        status = ind__compile_variant(module, v, &fallback);
+        bool better = !status && fallback.local_bytes < cubin->local_bytes;
+        ind__free(module->context, better ? cubin->data : fallback.data);
+        if (better) *cubin = fallback;
     }
     return status;
 }
@@ -24220,16 +24222,16 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
         return NULL;
     }
     const ind__query q = ind__query_begin(m);
-    char **kept = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
+    char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
-    ind_status status = *kept ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)
-        *kept = t.data;
+        *cached = t.data;
     else
         ind__text_free(&t);
-    const char *text = status ? NULL : *kept ? *kept : "";
+    const char *text = status ? NULL : *cached ? *cached : "";
     (void)ind__query_end(&q, status);
     return text;
 }
@@ -25014,13 +25016,13 @@ const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, 
 }
 
 /* Returns the sum over all kernels of the formula at this offset in ind_kernel. */
-static ind_formula ind__module_total(const ind_module *m, size_t place) {
+static ind_formula ind__module_total(const ind_module *m, size_t offset) {
     if (!m) return (ind_formula){0};
     uint32_t n = m->desc.schedule->num_kernels;
     ind_expr none = {m->context, 0}, *term = ind__alloc(m->context, (n + (size_t)1) * sizeof *term);
     if (!term || n > INT32_MAX) return none;
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + place, sizeof *term);
+        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + offset, sizeof *term);
     }
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
@@ -25210,8 +25212,8 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
         ind_expr step = ind_int(c, ind_expr_symbol(size)->multiple_of);
-        ind_expr room = ind_expr_sub(ind_int(c, limit), rest);
-        inverse = ind_expr_mul(ind_expr_floordiv(room, ind_expr_mul(coefficient, step)), step);
+        ind_expr budget = ind_expr_sub(ind_int(c, limit), rest);
+        inverse = ind_expr_mul(ind_expr_floordiv(budget, ind_expr_mul(coefficient, step)), step);
     } else if (ind_error_status(c) == IND_OK) {
         ind__refuse_inverse(c, name, affine ? coefficient : none);
     }

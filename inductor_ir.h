@@ -2362,7 +2362,7 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t joining;                    /* nesting of ir__sum_combine */
+    uint32_t combining;                  /* nesting of ir__sum_combine */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is in progress */
@@ -3637,8 +3637,8 @@ static bool ir__combine_mod(ir__combiner *j, uint32_t i, ind_expr f) {
     ind_expr quotient = ir__divide(x, m), whole = ir__mul2(ir__term_expr(q), x);
     ind_expr scale = ir__mul2(ir__term_expr(q), m), partner = ir__mul2(scale, quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
-    ind_expr held = ir__find_partner(j, scale, x, m, partner);
-    if (ind__ok(held)) return ir__combine_apply(j, i, held, whole, IND__EXPR_RULE_COMBINE);
+    ind_expr found = ir__find_partner(j, scale, x, m, partner);
+    if (ind__ok(found)) return ir__combine_apply(j, i, found, whole, IND__EXPR_RULE_COMBINE);
     ind_expr minus = ind_expr_neg(whole);
     if (ind__ok(minus) && ir__sum_contains(j->s, minus))
         return ir__combine_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
@@ -3883,11 +3883,11 @@ static bool ir__combine_lattices(ir__sum *s) {
 static void ir__sum_combine(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
-    if (in->joining >= IND__MAX_COMBINING) return;
-    in->joining++;
+    if (in->combining >= IND__MAX_COMBINING) return;
+    in->combining++;
     ir__combine_all(s);
     if (!s->failed && ir__combine_lattices(s)) ir__combine_all(s);
-    in->joining--;
+    in->combining--;
 }
 
 static ind_expr ir__sum_finish(ir__sum *s) {
@@ -5912,7 +5912,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     if (hi < 0 || p->tries <= 0) return false;
     p->tries--;
     ind_expr low = e;
-    for (int round = 0; round < 8; round++) {
+    for (int iteration = 0; iteration < 8; iteration++) {
         /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
@@ -6029,7 +6029,7 @@ static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (a.id == b.id) return by <= 0;
     ind_context *c = a.context;
     const uint32_t failures = ind__state_of(c)->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
-    const uint32_t key = c->interner->joining ? 0 : ir__cache_key(c, kind);
+    const uint32_t key = c->interner->combining ? 0 : ir__cache_key(c, kind);
     const ir__op_cache_entry *had = ir__cache_slot(c, kind, a, b);
     if (key && had->key == key && had->a == a.id && had->b == b.id) return had->result;
     ind__state_of(c)->quiet++;
@@ -6086,7 +6086,7 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
-    ir__traversal walk; /* id to 1 + position in done */
+    ir__traversal visits; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
     uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
@@ -6134,14 +6134,14 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     if (ind_expr_symbol(e)) {
         v = ind_expr_symbol(e)->multiple_of;
     } else {
-        bool written = w->walk.steps++ >= IND__UNRECORDED_VISITS;
-        if (w->walk.steps > w->limit) return 1;
-        w->walk.seen.context = e.context;
-        uint32_t known = written ? ir__map_get(&w->walk.seen, e.id) : 0;
+        bool written = w->visits.steps++ >= IND__UNRECORDED_VISITS;
+        if (w->visits.steps > w->limit) return 1;
+        w->visits.seen.context = e.context;
+        uint32_t known = written ? ir__map_get(&w->visits.seen, e.id) : 0;
         if (known) return w->done[known - 1];
         v = ir__factor_of_kind(w, e);
         int64_t *slot = written ? IND__PUSH(e.context, int64_t, w->done, w->num_done, w->cap_done) : NULL;
-        if (slot && ir__map_put(&w->walk.seen, e.id, w->num_done)) *slot = v;
+        if (slot && ir__map_put(&w->visits.seen, e.id, w->num_done)) *slot = v;
     }
     const ir__ids *list = w->facts ? &w->facts->known.residue : NULL;
     for (uint32_t i = 0; list && i < list->num; i += 3) { /* e % m == 0 */
@@ -6177,7 +6177,7 @@ int64_t ind_known_divisor(ind_expr e) {
     e = ir__resolve_replaced(e);
     ir__divisor w = {.limit = UINT32_MAX, .facts = ir__current_facts(e.context)};
     int64_t g = ir__known_factor(&w, e);
-    ir__map_free(&w.walk.seen);
+    ir__map_free(&w.visits.seen);
     ind__free(e.context, w.done);
     ind__state_of(e.context)->quiet--;
     return g;
@@ -7668,8 +7668,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
 /* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
    division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
-    ind_expr joined = ind__substitute(e, pair, value, 2);
-    return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
+    ind_expr merged = ind__substitute(e, pair, value, 2);
+    return ind__ok(merged) && ind__expr_divisions(merged) <= ind__expr_divisions(e);
 }
 
 bool ind__loops_merge(ind__loops *l, int v) {
@@ -8164,8 +8164,8 @@ static ir__form *ir__form_int(ir__former *w, int64_t v) {
 
 /* ---- polynomials over forms */
 
-static ir__poly ir__poly_new(ir__former *w, int room) {
-    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(room ? room : 1) * sizeof *p.t)};
+static ir__poly ir__poly_new(ir__former *w, int cap) {
+    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(cap ? cap : 1) * sizeof *p.t)};
     return p;
 }
 
@@ -8710,9 +8710,9 @@ static int ir__candidate_order(const void *a, const void *b) {
 
 /* Factors and numbers that occur in at least two terms, best first. Returns their number, -1 without memory. */
 static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
-    int room = 0, n = 0, kept = 0;
-    for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
-    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)room * sizeof *v);
+    int cap = 0, n = 0, kept = 0;
+    for (int i = 0; i < p->n; i++) cap += p->t[i].n + 1;
+    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)cap * sizeof *v);
     if (!v) return -1;
     for (int i = 0, at = 0; i < p->n; i++) {
         const ir__mono *m = &p->t[i];
@@ -11411,17 +11411,17 @@ static double ir__hinted(double points, ind_expr size) {
    buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
-    double walked = 1, all = 1;
+    double traversed = 1, all = 1;
     for (int v = 0; v < b->rank; v++) {
         bool used = false;
         for (uint32_t k = 0; k < load->num_index; k++) {
             ind_expr e = b->index[load->index + k];
             used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
         }
-        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+        if (used) traversed = ir__hinted(traversed, ind_expr_symbol(b->var[v])->extent);
     }
     for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
-    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+    return (traversed < all ? traversed : all) * (double)ind_dtype_bytes(buffer->dtype);
 }
 
 static void ir__count_body(const ind__lowered *p, ind__storage *s) {
@@ -12389,11 +12389,11 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     ind_expr at = ind__linearise(p->context, point, size, b->rank);
     ind_expr lies = ind__linearise(p->context, b->index + read->index, x->layout.size, x->layout.rank);
     if (!ind__ok(at) || !ind_expr_same(at, lies)) return false;
-    ind_expr pieces = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
-    bool whole = !ir__is_product(from) || ind_known_eq(pieces, outer);
+    ind_expr parts = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
+    bool whole = !ir__is_product(from) || ind_known_eq(parts, outer);
     for (int d = 0; d < from->rank && !whole; d++) {
         outer = ind_expr_mul(outer, ind_expr_symbol(from->var[d])->extent);
-        whole = ind_known_eq(pieces, outer);
+        whole = ind_known_eq(parts, outer);
     }
     return whole;
 }
@@ -12425,10 +12425,10 @@ static uint32_t ir__split_into_parts(ind__lowered *p, const ir__use *use, const 
         if (!part.body) break;
         ir__find_source(p, use, loop->parts->dim, &part);
         saved += part.saved;
-        bool joins = !part.source && n && !list[n - 1].source;
-        if (joins) list[n - 1].end = k + 1;
-        ind__body_free(joins ? part.body : NULL);
-        if (!joins) list[n++] = part;
+        bool extends = !part.source && n && !list[n - 1].source;
+        if (extends) list[n - 1].end = k + 1;
+        ind__body_free(extends ? part.body : NULL);
+        if (!extends) list[n++] = part;
     }
     bool ok = n && list[n - 1].end == loop->parts->num;
     for (uint32_t i = 0; ok && i < n; i++) {
@@ -12617,10 +12617,10 @@ uint32_t ind__body_splits(const ind_body *b) {
             stores += store;
         }
         if (x->op == IND_LOOP_REDUCE) {
-            bool joins = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
-                         x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
-                         x->reduction == IND_REDUCE_ANY;
-            if (reduce || !joins || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
+            bool combines = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
+                            x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
+                            x->reduction == IND_REDUCE_ANY;
+            if (reduce || !combines || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
             reduce = i;
         }
     }

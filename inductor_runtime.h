@@ -3844,10 +3844,10 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs in the longest chain before it */
     bool live, looped, crossing, wanted;
-    bool outer;           /* used by an instruction that is not per element of the row, .. */
-    bool rooted;          /* .. and a store or check uses it even if the row is empty */
-    bool scanned, behind; /* depends on results of a scan; on reductions of scan results. Entry 0: true if elements or
-                             another reduction use the latter, so that the scan runs in several passes */
+    bool outer;                 /* used by an instruction that is not per element of the row, .. */
+    bool rooted;                /* .. and a store or check uses it even if the row is empty */
+    bool scanned, scan_reduced; /* depends on results of a scan; on reductions of scan results. Entry 0: true if
+                             elements or another reduction use the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -3892,13 +3892,13 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
             f[i].scanned |= f[d.source[k]].scanned;
-            f[i].behind |= f[d.source[k]].behind;
+            f[i].scan_reduced |= f[d.source[k]].scan_reduced;
         }
         f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
         if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         bool reduces = b->inst[i].op == IND_LOOP_REDUCE;
-        f[0].behind |= f[i].behind && (reduces || f[i].vars & rt__reduced_vars(b));
-        f[i].behind |= f[i].scanned && reduces;
+        f[0].scan_reduced |= f[i].scan_reduced && (reduces || f[i].vars & rt__reduced_vars(b));
+        f[i].scan_reduced |= f[i].scanned && reduces;
         if (rt__is_sort(b, i)) f[i].level++;
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
@@ -3917,12 +3917,12 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
    elements use them. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
-    const bool again = f[0].behind;
+    const bool again = f[0].scan_reduced;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].live && (again || !f[i].behind) && f[i].level > stage) stage = f[i].level;
+        if (f[i].live && (again || !f[i].scan_reduced) && f[i].level > stage) stage = f[i].level;
     if (again) return stage;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].behind) f[i].level = stage + 1;
+        if (f[i].scan_reduced) f[i].level = stage + 1;
     return stage;
 }
 
@@ -5697,20 +5697,20 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
 static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->fallback, *alone = v->alone;
+    ind__variant *fallback = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source.text, way->source.bytes, arch, key);
+    rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
              less);
     if (less < local) {
-        *v = *way;
+        *v = *fallback;
         v->replaced.local_bytes = local;
     } else {
-        v->fallback = way->fallback;
-        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
+        v->fallback = fallback->fallback;
+        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
     }
     v->alone = alone;
 }
@@ -5727,8 +5727,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
-                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;
@@ -5823,19 +5823,19 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 /* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
 static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
-    const ind__variant *way = v;
+    const ind__variant *fallback = v;
     int clusters = 0;
     if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
-    const bool last = !way;
-    if (last) way = v->alone;
-    if (!way) return rt__cuda_cluster_does_not_fit(m, v);
+    while (fallback && ind__row_of(fallback)->cluster > 1) fallback = fallback->fallback;
+    const bool last = !fallback;
+    if (last) fallback = v->alone;
+    if (!fallback) return rt__cuda_cluster_does_not_fit(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
-             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+             ind__row_of(v)->cluster, ind__strategy_text(fallback->strategy));
     const int blocks = ind__row_of(v)->cluster;
-    *v = *way;
+    *v = *fallback;
     if (last) v->fallback = NULL; /* the fallbacks have been tried */
     v->replaced.cluster = blocks;
     *left = true;
@@ -5954,11 +5954,11 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
-        int places = 1;
+        int clusters = 1;
         status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
-            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
-        if (status || !places || (best && local >= least)) continue;
+            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
+        if (status || !clusters || (best && local >= least)) continue;
         best = x;
         best_function = function;
         least = local;

@@ -73,10 +73,10 @@ static const char *ind__results_text(ind__compilation *k, const ind__node *n) {
     if (n->num_results == 1) return x->name;
     size_t total = 1;
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
-    char *joined = ind__arena_alloc(&k->names, total), *at = joined;
-    for (uint32_t r = 0; joined && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
-    return joined;
+    char *text = ind__arena_alloc(&k->names, total), *at = text;
+    for (uint32_t r = 0; text && r < n->num_results; r++)
+        at += snprintf(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
+    return text;
 }
 
 /* Records the user's names of each node: its op and its results. */

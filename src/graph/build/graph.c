@@ -357,9 +357,9 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
     }
-    ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
-    if (place) {
-        *place = *node;
+    ind__node *slot = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
+    if (slot) {
+        *slot = *node;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {

@@ -35,13 +35,13 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
                         ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
         return false;
     }
-    uint32_t places = ind__mask_positions(g, mask);
-    for (int d = 0; places && d < m.rank; d++) {
+    uint32_t positions = ind__mask_positions(g, mask);
+    for (int d = 0; positions && d < m.rank; d++) {
         ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
-        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &positions, 1, a, 2, NULL, NULL).id;
         if (!operand[(*n)++]) return false;
     }
-    return places != 0;
+    return positions != 0;
 }
 
 /* Adds an index or index_put with masks among the indices. */

@@ -56,11 +56,11 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     cubin->name = v->source.entry;
     status = ind__compile_variant(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
-        ind_cubin way = {.name = cubin->name};
-        status = ind__compile_variant(module, v, &way);
-        bool better = !status && way.local_bytes < cubin->local_bytes;
-        ind__free(module->context, better ? cubin->data : way.data);
-        if (better) *cubin = way;
+        ind_cubin fallback = {.name = cubin->name};
+        status = ind__compile_variant(module, v, &fallback);
+        bool better = !status && fallback.local_bytes < cubin->local_bytes;
+        ind__free(module->context, better ? cubin->data : fallback.data);
+        if (better) *cubin = fallback;
     }
     return status;
 }

@@ -43,16 +43,16 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
         return NULL;
     }
     const ind__query q = ind__query_begin(m);
-    char **kept = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
+    char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
-    ind_status status = *kept ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)
-        *kept = t.data;
+        *cached = t.data;
     else
         ind__text_free(&t);
-    const char *text = status ? NULL : *kept ? *kept : "";
+    const char *text = status ? NULL : *cached ? *cached : "";
     (void)ind__query_end(&q, status);
     return text;
 }

@@ -262,11 +262,11 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     if (!ind__ok(count)) return;
     ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
     ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
-    ind_expr place = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
     ind_value number =
         u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
     ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, v, (ind_value){0}, IND_REDUCE_NONE);
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, v, (ind_value){0}, IND_REDUCE_NONE);
 }
 
 static ind_status graph__count_digits(graph__ordered *u) {
@@ -395,8 +395,8 @@ static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint
     starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
     ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
-    ind_expr place = graph__ordered_index(o, group, graph__most_groups(u, u->tree.level));
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, at, o->mask, IND_REDUCE_NONE);
+    ind_expr position = graph__ordered_index(o, group, graph__most_groups(u, u->tree.level));
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, at, o->mask, IND_REDUCE_NONE);
     o->mask = outer;
 }
 
@@ -405,9 +405,9 @@ static ind_value graph__combine_group(ind_ops *o, const graph__ordered *u, ind_v
                                       int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
-        ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
+        ind_value position = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
-        ind_expr point = graph__ordered_index(o, place, u->points);
+        ind_expr point = graph__ordered_index(o, position, u->points);
         ind_value number = ind__ok(point) ? ind__box_load(o, u->sort.position, &point, 1) : (ind_value){0};
         o->mask = outer;
         sum = graph__ordered_add(o, u, sum, there, number, inner);
@@ -455,12 +455,12 @@ static ind_value graph__combine_sums(ind_ops *o, const graph__ordered *u, int le
 static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     const int level = u->tree.sums[1] != NULL;
-    ind_expr place[IND_MAX_RANK];
+    ind_expr position[IND_MAX_RANK];
     ind_value at = ind__box_load(o, u->tree.group[1], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    memcpy(place, index, (size_t)rank * sizeof *place);
+    memcpy(position, index, (size_t)rank * sizeof *position);
     ind_value first = graph__number_at(o, u, index[0]), sum;
     ind_value nth = ind_op_sub(o, first, graph__first_group(o, u, row, 1));
     ind_value rest =
@@ -472,8 +472,8 @@ static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, u
     sum = graph__combine_sums(o, u, level, first, left, u->tree.last_sums ? u->tree.last_sums : GRAPH__GROUP,
                               u->tree.span, index + 1);
     if (u->tree.last_sums)
-        place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
-    if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
+        position[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
+    if (ind__ok(position[0])) ind__emit_scatter(o, to, position, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
@@ -595,8 +595,8 @@ static ind_value graph__ordered_matching_point(ind_ops *o, const ind_expr *index
     const int outer = u->rank - u->whole;
     const ind_expr *point = index + u->base->rank;
     ind_expr at[IND_MAX_RANK];
-    ind_value place = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
-    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
+    ind_value position = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), position);
     (void)rank;
     if (u->l->scatter.mode == IND_REDUCE_NONE) {
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
@@ -677,12 +677,12 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 /* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
-    bool joins = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
+    bool combines = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
-    if (joins) return ind_dtype_is_float(base->storage->dtype);
+    if (combines) return ind_dtype_is_float(base->storage->dtype);
     return l->scatter.mode == IND_REDUCE_NONE && !one_value && l->scatter.record != graph__put_part_element;
 }
 
@@ -699,7 +699,7 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
 typedef struct graph__lists {
     graph__ordered u;
     ind__box *least[GRAPH__LIST_PASSES], *greatest[GRAPH__LIST_PASSES]; /* numbers of points, by row and range */
-    int round;                                                          /* iteration being recorded, .. */
+    int pass;                                                           /* iteration being recorded, .. */
     bool least_now;                                                     /* .. and which of the two arrays */
 } graph__lists;
 
@@ -722,7 +722,7 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, index[0])};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    if (s->round) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->round - 1));
+    if (s->pass) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->pass - 1));
     o->mask = (ind_value){0};
     ind__emit_scatter(o, to, at, 2, number, inside, s->least_now ? IND_REDUCE_MIN : IND_REDUCE_MAX);
 }
@@ -730,11 +730,11 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
 static ind_status graph__lists_find(graph__lists *s) {
     ind_expr size[2] = {s->u.rows, ind_int(s->u.l->context, GRAPH__RANGES)};
     ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
-    for (s->round = 0; s->round < GRAPH__LIST_PASSES; s->round++) {
+    for (s->pass = 0; s->pass < GRAPH__LIST_PASSES; s->pass++) {
         s->least_now = true;
-        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->round]);
+        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->pass]);
         s->least_now = false;
-        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->round]);
+        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->pass]);
         if (status) return status;
     }
     return IND_OK;

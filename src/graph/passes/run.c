@@ -179,7 +179,7 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
     ind_graph *next = NULL;
     *out = NULL;
     ind_status status = graph__rewrite_once(g, ~disabled_passes, out, &changed);
-    for (int round = 1; status == IND_OK && changed && round < IND__MAX_ITERATIONS; round++) {
+    for (int iteration = 1; status == IND_OK && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
         status = graph__rewrite_once(*out, ~disabled_passes, &next, &changed);
         ind_graph_destroy(*out);
         *out = next;

@@ -95,8 +95,8 @@ static bool graph__raise_empty(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
         graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
-        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
-        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->contents.id) continue;
+        b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     }
     return true;
 }
@@ -111,7 +111,7 @@ static void graph__raise_extern(graph__raise *r) {
     if (!b.operand) ind__graph_no_memory(r->g, call->name);
     for (uint32_t k = 0; b.operand && k < num; k++) {
         const ind__call_arg *x = &call->arg[k];
-        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].held, x->type.size, x->type.rank).id;
+        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].contents, x->type.size, x->type.rank).id;
     }
     for (uint32_t j = num; j < num + call->num_outputs; j++) {
         uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;
@@ -125,7 +125,7 @@ static void graph__raise_extern(graph__raise *r) {
     ind_tensor y = r->g->status ? (ind_tensor){r->g, 0} : ind__add_extern(&b);
     for (uint32_t j = 0; j < call->num_outputs; j++) {
         graph__raised_buffer *to = &r->buffer[call->arg[num + j].buffer];
-        to->held = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
+        to->contents = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
     }
 }
 
@@ -171,5 +171,5 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
 /* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
-    if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
+    if (!b->contents.id) b->contents = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
 }

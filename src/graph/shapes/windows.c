@@ -84,11 +84,11 @@ static ind_expr ind__window_reach(const ind__window *w, int s) {
    padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
-    ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
-    room = ind_expr_sub(room, one);
-    ind_expr whole = ind_expr_add(ind_expr_floordiv(room, w->stride[s]), one);
+    ind_expr slack = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
+    slack = ind_expr_sub(slack, one);
+    ind_expr whole = ind_expr_add(ind_expr_floordiv(slack, w->stride[s]), one);
     if (!ceil || ind__is_int(w->stride[s], 1)) return whole;
-    ind_expr any = ind_expr_ceildiv(room, w->stride[s]);
+    ind_expr any = ind_expr_ceildiv(slack, w->stride[s]);
     ind_expr begins = ind_expr_floordiv(ind_expr_sub(ind_expr_add(size, w->padding[s]), one), w->stride[s]);
     return ind_expr_add(ind_known_le(any, begins) ? any : ind_expr_min(any, begins), one);
 }

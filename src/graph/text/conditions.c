@@ -67,9 +67,9 @@ static const char *ind__describe_declared(const ind_graph *g, char *out, size_t 
 }
 
 static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
-    ind__condition *place = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
-    if (!place) return ind__graph_no_memory(g, "fact");
-    *place = (ind__condition){e, guard, text};
+    ind__condition *slot = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    if (!slot) return ind__graph_no_memory(g, "fact");
+    *slot = (ind__condition){e, guard, text};
     ind_status status = ind_facts_assume(g->facts, e);
     if (!status) return IND_OK;
     g->num_conditions--;
@@ -147,8 +147,8 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
     ind_expr strict = ind_int(u.context, kind == IND_EXPR_LT);
-    ind_expr room = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
-    ind_expr below = ind_expr_sub(u, room), above = ind_expr_add(u, room); /* 0 <= room */
+    ind_expr slack = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
+    ind_expr below = ind_expr_sub(u, slack), above = ind_expr_add(u, slack); /* 0 <= slack */
     bound[0] = bound[1] = (ind_expr){u.context, 0};
     if (ind__ok(below) && !ind__expr_depends(below, u)) bound[0] = below;
     if (ind__ok(above) && !ind__expr_depends(above, u)) bound[1] = above;

@@ -145,8 +145,8 @@ static ir__form *ir__form_int(ir__former *w, int64_t v) {
 
 /* ---- polynomials over forms */
 
-static ir__poly ir__poly_new(ir__former *w, int room) {
-    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(room ? room : 1) * sizeof *p.t)};
+static ir__poly ir__poly_new(ir__former *w, int cap) {
+    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(cap ? cap : 1) * sizeof *p.t)};
     return p;
 }
 

@@ -201,8 +201,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
 /* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
    division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
-    ind_expr joined = ind__substitute(e, pair, value, 2);
-    return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
+    ind_expr merged = ind__substitute(e, pair, value, 2);
+    return ind__ok(merged) && ind__expr_divisions(merged) <= ind__expr_divisions(e);
 }
 
 bool ind__loops_merge(ind__loops *l, int v) {

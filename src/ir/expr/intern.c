@@ -73,7 +73,7 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t joining;                    /* nesting of ir__sum_combine */
+    uint32_t combining;                  /* nesting of ir__sum_combine */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is in progress */

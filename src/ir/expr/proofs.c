@@ -299,7 +299,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     if (hi < 0 || p->tries <= 0) return false;
     p->tries--;
     ind_expr low = e;
-    for (int round = 0; round < 8; round++) {
+    for (int iteration = 0; iteration < 8; iteration++) {
         /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
@@ -416,7 +416,7 @@ static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (a.id == b.id) return by <= 0;
     ind_context *c = a.context;
     const uint32_t failures = ind__state_of(c)->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
-    const uint32_t key = c->interner->joining ? 0 : ir__cache_key(c, kind);
+    const uint32_t key = c->interner->combining ? 0 : ir__cache_key(c, kind);
     const ir__op_cache_entry *had = ir__cache_slot(c, kind, a, b);
     if (key && had->key == key && had->a == a.id && had->b == b.id) return had->result;
     ind__state_of(c)->quiet++;
@@ -473,7 +473,7 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
-    ir__traversal walk; /* id to 1 + position in done */
+    ir__traversal visits; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
     uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
@@ -521,14 +521,14 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     if (ind_expr_symbol(e)) {
         v = ind_expr_symbol(e)->multiple_of;
     } else {
-        bool written = w->walk.steps++ >= IND__UNRECORDED_VISITS;
-        if (w->walk.steps > w->limit) return 1;
-        w->walk.seen.context = e.context;
-        uint32_t known = written ? ir__map_get(&w->walk.seen, e.id) : 0;
+        bool written = w->visits.steps++ >= IND__UNRECORDED_VISITS;
+        if (w->visits.steps > w->limit) return 1;
+        w->visits.seen.context = e.context;
+        uint32_t known = written ? ir__map_get(&w->visits.seen, e.id) : 0;
         if (known) return w->done[known - 1];
         v = ir__factor_of_kind(w, e);
         int64_t *slot = written ? IND__PUSH(e.context, int64_t, w->done, w->num_done, w->cap_done) : NULL;
-        if (slot && ir__map_put(&w->walk.seen, e.id, w->num_done)) *slot = v;
+        if (slot && ir__map_put(&w->visits.seen, e.id, w->num_done)) *slot = v;
     }
     const ir__ids *list = w->facts ? &w->facts->known.residue : NULL;
     for (uint32_t i = 0; list && i < list->num; i += 3) { /* e % m == 0 */
@@ -564,7 +564,7 @@ int64_t ind_known_divisor(ind_expr e) {
     e = ir__resolve_replaced(e);
     ir__divisor w = {.limit = UINT32_MAX, .facts = ir__current_facts(e.context)};
     int64_t g = ir__known_factor(&w, e);
-    ir__map_free(&w.walk.seen);
+    ir__map_free(&w.visits.seen);
     ind__free(e.context, w.done);
     ind__state_of(e.context)->quiet--;
     return g;

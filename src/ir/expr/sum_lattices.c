@@ -148,11 +148,11 @@ static bool ir__combine_lattices(ir__sum *s) {
 static void ir__sum_combine(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
-    if (in->joining >= IND__MAX_COMBINING) return;
-    in->joining++;
+    if (in->combining >= IND__MAX_COMBINING) return;
+    in->combining++;
     ir__combine_all(s);
     if (!s->failed && ir__combine_lattices(s)) ir__combine_all(s);
-    in->joining--;
+    in->combining--;
 }
 
 static ind_expr ir__sum_finish(ir__sum *s) {

@@ -182,8 +182,8 @@ static bool ir__combine_mod(ir__combiner *j, uint32_t i, ind_expr f) {
     ind_expr quotient = ir__divide(x, m), whole = ir__mul2(ir__term_expr(q), x);
     ind_expr scale = ir__mul2(ir__term_expr(q), m), partner = ir__mul2(scale, quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
-    ind_expr held = ir__find_partner(j, scale, x, m, partner);
-    if (ind__ok(held)) return ir__combine_apply(j, i, held, whole, IND__EXPR_RULE_COMBINE);
+    ind_expr found = ir__find_partner(j, scale, x, m, partner);
+    if (ind__ok(found)) return ir__combine_apply(j, i, found, whole, IND__EXPR_RULE_COMBINE);
     ind_expr minus = ind_expr_neg(whole);
     if (ind__ok(minus) && ir__sum_contains(j->s, minus))
         return ir__combine_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);

@@ -128,17 +128,17 @@ static double ir__hinted(double points, ind_expr size) {
    buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
-    double walked = 1, all = 1;
+    double traversed = 1, all = 1;
     for (int v = 0; v < b->rank; v++) {
         bool used = false;
         for (uint32_t k = 0; k < load->num_index; k++) {
             ind_expr e = b->index[load->index + k];
             used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
         }
-        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+        if (used) traversed = ir__hinted(traversed, ind_expr_symbol(b->var[v])->extent);
     }
     for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
-    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+    return (traversed < all ? traversed : all) * (double)ind_dtype_bytes(buffer->dtype);
 }
 
 static void ir__count_body(const ind__lowered *p, ind__storage *s) {

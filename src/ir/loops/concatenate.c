@@ -123,11 +123,11 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     ind_expr at = ind__linearise(p->context, point, size, b->rank);
     ind_expr lies = ind__linearise(p->context, b->index + read->index, x->layout.size, x->layout.rank);
     if (!ind__ok(at) || !ind_expr_same(at, lies)) return false;
-    ind_expr pieces = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
-    bool whole = !ir__is_product(from) || ind_known_eq(pieces, outer);
+    ind_expr parts = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
+    bool whole = !ir__is_product(from) || ind_known_eq(parts, outer);
     for (int d = 0; d < from->rank && !whole; d++) {
         outer = ind_expr_mul(outer, ind_expr_symbol(from->var[d])->extent);
-        whole = ind_known_eq(pieces, outer);
+        whole = ind_known_eq(parts, outer);
     }
     return whole;
 }
@@ -159,10 +159,10 @@ static uint32_t ir__split_into_parts(ind__lowered *p, const ir__use *use, const 
         if (!part.body) break;
         ir__find_source(p, use, loop->parts->dim, &part);
         saved += part.saved;
-        bool joins = !part.source && n && !list[n - 1].source;
-        if (joins) list[n - 1].end = k + 1;
-        ind__body_free(joins ? part.body : NULL);
-        if (!joins) list[n++] = part;
+        bool extends = !part.source && n && !list[n - 1].source;
+        if (extends) list[n - 1].end = k + 1;
+        ind__body_free(extends ? part.body : NULL);
+        if (!extends) list[n++] = part;
     }
     bool ok = n && list[n - 1].end == loop->parts->num;
     for (uint32_t i = 0; ok && i < n; i++) {

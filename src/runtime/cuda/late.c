@@ -26,11 +26,11 @@ static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *f
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
-        int places = 1;
+        int clusters = 1;
         status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
-            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
-        if (status || !places || (best && local >= least)) continue;
+            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
+        if (status || !clusters || (best && local >= least)) continue;
         best = x;
         best_function = function;
         least = local;

@@ -43,10 +43,10 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs in the longest chain before it */
     bool live, looped, crossing, wanted;
-    bool outer;           /* used by an instruction that is not per element of the row, .. */
-    bool rooted;          /* .. and a store or check uses it even if the row is empty */
-    bool scanned, behind; /* depends on results of a scan; on reductions of scan results. Entry 0: true if elements or
-                             another reduction use the latter, so that the scan runs in several passes */
+    bool outer;                 /* used by an instruction that is not per element of the row, .. */
+    bool rooted;                /* .. and a store or check uses it even if the row is empty */
+    bool scanned, scan_reduced; /* depends on results of a scan; on reductions of scan results. Entry 0: true if
+                             elements or another reduction use the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -91,13 +91,13 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
             f[i].scanned |= f[d.source[k]].scanned;
-            f[i].behind |= f[d.source[k]].behind;
+            f[i].scan_reduced |= f[d.source[k]].scan_reduced;
         }
         f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
         if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         bool reduces = b->inst[i].op == IND_LOOP_REDUCE;
-        f[0].behind |= f[i].behind && (reduces || f[i].vars & rt__reduced_vars(b));
-        f[i].behind |= f[i].scanned && reduces;
+        f[0].scan_reduced |= f[i].scan_reduced && (reduces || f[i].vars & rt__reduced_vars(b));
+        f[i].scan_reduced |= f[i].scanned && reduces;
         if (rt__is_sort(b, i)) f[i].level++;
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
@@ -116,12 +116,12 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
    elements use them. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
-    const bool again = f[0].behind;
+    const bool again = f[0].scan_reduced;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].live && (again || !f[i].behind) && f[i].level > stage) stage = f[i].level;
+        if (f[i].live && (again || !f[i].scan_reduced) && f[i].level > stage) stage = f[i].level;
     if (again) return stage;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].behind) f[i].level = stage + 1;
+        if (f[i].scan_reduced) f[i].level = stage + 1;
     return stage;
 }
 

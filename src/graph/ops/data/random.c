@@ -238,10 +238,10 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
     ind_value all = ind__box_load(o, l->part[0], s.at, rank);
     o->mask = outer;
-    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
-    place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
-    if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
+    ind_value position = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    position = ind_op_minimum(o, position, ind_op_index(o, last, IND_I64));
+    if (ind_known_true(some)) return position;
+    ind_expr at = ind_op_indirect(o, position, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 

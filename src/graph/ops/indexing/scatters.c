@@ -185,8 +185,8 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
+    if (rank) at[dim] = position;
     if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
@@ -290,8 +290,8 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     ind_value target = graph__lower_operand_as(o, l, 1, rank ? index + dim : index, rank != 0, IND_I64);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
+    if (rank) at[dim] = position;
     if (fill)
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
     else
@@ -352,8 +352,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
 static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     ind_value mask = {0}, target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
-    ind_expr place = graph__lower_target(o, target, numel, true, &mask);
-    ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
+    ind_expr position = graph__lower_target(o, target, numel, true, &mask);
+    ind__delinearise(l->context, position, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }

@@ -259,13 +259,13 @@ static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uin
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;
     (void)rank;
-    ind_expr place = graph__selected_position(o, index, 1, l, &mask);
+    ind_expr position = graph__selected_position(o, index, 1, l, &mask);
     if (l->node->op == IND_OP_UNIQUE) {
         ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1));
         number = ind_op_indirect(o, ind__box_load(o, l->part[1], index, 1), some, false);
     }
     ind_value v = graph__slice_part(o, (const ind_expr[]){index[1], number}, 2, l);
-    graph__slice_index(l, place, index[1], at);
+    graph__slice_index(l, position, index[1], at);
     ind__emit_scatter(o, to, at, graph__lower_operand_info(l, 0)->rank, v, mask, IND_REDUCE_NONE);
 }
 

@@ -285,22 +285,22 @@ static ind_status ind__rule_narrow(ind__infer *in) {
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
-    int64_t pieces = 1;
+    int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
                            ind__describe_size(in, length));
     }
-    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
                            ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
-    if (ind__need_results(in, pieces)) return in->status;
-    for (int64_t k = 0; k < pieces; k++) {
+    if (ind__need_results(in, parts)) return in->status;
+    for (int64_t k = 0; k < parts; k++) {
         ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
-        if (k + 1 < pieces) in->result[k].size[dim] = length;
-        if (pieces > 1 && k + 1 == pieces) {
-            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        if (k + 1 < parts) in->result[k].size[dim] = length;
+        if (parts > 1 && k + 1 == parts) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, parts - 1)));
         }
     }
     return IND_OK;
@@ -709,12 +709,12 @@ static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
     ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
     for (uint32_t k = 0; k < l->node->num_results; k++) {
-        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
-        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        const ind__tensor_info *part = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, part->size[d]);
         map[dim] = ind_expr_add(map[dim], start);
-        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), part->size, x->rank, map);
         if (!results[k]) return ind__failed(l->context);
-        start = ind_expr_add(start, piece->size[dim]);
+        start = ind_expr_add(start, part->size[dim]);
     }
     return IND_OK;
 }

@@ -91,13 +91,13 @@ static void ind__expand_histc(ind__expansion *e) {
     if (dtype != IND_F64) x = ind_cast(x, IND_F32);
     if (e->g->status || !ind__histc_range(e, x, range)) return;
     ind_tensor width = ind_sub(range[1], range[0]);
-    ind_tensor place = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
+    ind_tensor bin = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
     ind_tensor inside = ind_logical_and(ind_ge(x, range[0]), ind_le(x, range[1]));
-    inside = ind_logical_and(inside, ind_isfinite(place));
-    place = ind_minimum(ind_where(inside, place, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
+    inside = ind_logical_and(inside, ind_isfinite(bin));
+    bin = ind_minimum(ind_where(inside, bin, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
     ind_expr size = ind__e(e, bins);
     ind_tensor counts = ind_full(e->g, &size, 1, 0, IND_I64);
-    counts = ind_index_add(counts, 0, ind_cast(place, IND_I64), ind_cast(inside, IND_I64), 1);
+    counts = ind_index_add(counts, 0, ind_cast(bin, IND_I64), ind_cast(inside, IND_I64), 1);
     e->y = ind_cast(counts, dtype);
 }
 

@@ -72,10 +72,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
-    int dim, which;          /* which: index into sorted */
-    bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
+    ind__box *x, *sorted[2];    /* the sorted values and positions along dim */
+    int dim, which;             /* which: index into sorted */
+    bool keepdim, all;          /* all: x is flat */
+    ind__box *start, *position; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {

@@ -238,7 +238,7 @@ static void ind__expand_named_padding(ind__expansion *e) {
 /* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
     ind_expr channel; /* of the operand, over all groups */
-    const ind_expr *place, *window;
+    const ind_expr *position, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
@@ -247,7 +247,7 @@ static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const i
     graph__conv_index at = {.group = ind_int(l->context, 0)};
     if (l->conv.shape.groups > 1) at.group = index[next++];
     at.out = index[next++];
-    at.place = index + next;
+    at.position = index + next;
     next += l->conv.shape.window.rank;
     at.in = index[next++];
     at.window = index + next;
@@ -281,7 +281,7 @@ static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, 
     at[lead] = c.channel;
     for (int s = 0; s < l->conv.shape.window.rank; s++) {
         int d = lead + 1 + s;
-        inside = ind_expr_and(inside, graph__conv_position(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+        inside = ind_expr_and(inside, graph__conv_position(l, s, c.position[s], c.window[s], x->size[d], &at[d]));
     }
     ind_value outer = o->mask;
     if (!ind_known_true(inside)) {

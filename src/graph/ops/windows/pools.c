@@ -460,9 +460,9 @@ static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int r
 static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = l->result;
     ind_expr at[IND_MAX_RANK], plane = ind_expr_product(l->context, x->size + rank - 2, 2);
-    ind_value mask = {0}, place = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
+    ind_value mask = {0}, element = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
+    ind_expr flat = graph__lower_target(o, element, plane, false, &mask);
     ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
     ind__emit_scatter(o, to, at, rank, v, mask, l->scatter.mode);

@@ -192,10 +192,10 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
-    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
+    ind_tensor position = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
     ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
-    place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
-    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    position = corners ? ind_mul(position, step) : ind__plus(e, ind_mul(ind__plus(e, position, 0.5), step), -0.5);
+    ind_tensor first = ind_floor(position), t = ind_sub(position, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
@@ -368,8 +368,8 @@ static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resamp
     }
     if (out > 1 << 16) return false;
     for (int64_t i = 0; i < out; i++) {
-        int64_t place = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
-        if ((place < in ? place : in - 1) != twice * in / (2 * out)) return false;
+        int64_t position = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
+        if ((position < in ? position : in - 1) != twice * in / (2 * out)) return false;
     }
     return true;
 }
@@ -415,17 +415,17 @@ typedef struct graph__neighbours {
 static void graph__find_neighbours(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i,
                                    graph__neighbours *n) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
-    ind_value place = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
+    ind_value position = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
     ind_value half = ind_op_constant(o, 0.5, l->compute);
-    if (!r->align_corners) place = ind_op_add(o, place, half);
-    place = ind_op_mul(o, place, step);
+    if (!r->align_corners) position = ind_op_add(o, position, half);
+    position = ind_op_mul(o, position, step);
     if (!r->align_corners) {
-        place = ind_op_maximum(o, ind_op_sub(o, place, half), ind_op_constant(o, 0, l->compute));
+        position = ind_op_maximum(o, ind_op_sub(o, position, half), ind_op_constant(o, 0, l->compute));
     }
     ind_value last = ind_op_index(o, ind_expr_sub(in, one), IND_I64);
-    ind_value first = ind_op_minimum(o, ind_op_cast(o, place, IND_I64), last);
+    ind_value first = ind_op_minimum(o, ind_op_cast(o, position, IND_I64), last);
     ind_value second = ind_op_minimum(o, ind_op_add(o, first, ind_op_constant_int(o, 1, IND_I64)), last);
-    n->weight[1] = ind_op_sub(o, place, ind_op_cast(o, first, l->compute));
+    n->weight[1] = ind_op_sub(o, position, ind_op_cast(o, first, l->compute));
     n->weight[1] = ind_op_minimum(o, n->weight[1], ind_op_constant(o, 1, l->compute));
     n->weight[0] = ind_op_sub(o, ind_op_constant(o, 1, l->compute), n->weight[1]);
     n->at[0] = ind_op_indirect(o, first, in, false);
