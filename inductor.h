@@ -2436,27 +2436,27 @@ static void ind__print_type(char *out, size_t bytes, ind_dtype dtype, const ind_
     if (used >= bytes && bytes > 4) memcpy(out + bytes - 4, "...", 4);
 }
 
-static const char *ind__say_type(ind__infer *in, uint32_t k) {
+static const char *ind__describe_type(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     char *out = ind__scratch(in);
     ind__print_type(out, sizeof in->scratch[0], t->dtype, t->size, t->rank);
     return out;
 }
 
-static const char *ind__say_size(ind__infer *in, ind_expr e) {
+static const char *ind__describe_size(ind__infer *in, ind_expr e) {
     char *out = ind__scratch(in);
     ind_expr_print(e, out, sizeof in->scratch[0]);
     return out;
 }
 
 /* Returns the tensor's name, or its value if it is a number. */
-static const char *ind__say_name(ind__infer *in, uint32_t k) {
+static const char *ind__describe_name(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     return t->name ? t->name : "a number";
 }
 
 /* Returns "; 'fact S == 4*T' would make them agree", if a fact could do so. */
-static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
+static const char *ind__describe_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
     if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED))
@@ -2467,10 +2467,10 @@ static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     return out;
 }
 
-static const char *ind__say_differ(ind__infer *in, ind_expr a, ind_expr b) {
+static const char *ind__describe_difference(ind__infer *in, ind_expr a, ind_expr b) {
     char first[64], second[64];
     if (ind_expr_is_int(a, NULL) && ind_expr_is_int(b, NULL)) return "";
-    const char *fact = ind__say_fact(in, ind_expr_eq(a, b));
+    const char *fact = ind__describe_fact(in, ind_expr_eq(a, b));
     char *out = ind__scratch(in);
     ind_expr_print(a, first, sizeof first);
     ind_expr_print(b, second, sizeof second);
@@ -2535,33 +2535,34 @@ static bool ind__only_stored(ind_dtype dtype) {
 static ind_status ind__need_float(ind__infer *in, uint32_t k) {
     if (ind_dtype_is_float(ind__operand(in, k)->dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; a floating-point type is needed (f16, bf16, f32, f64)",
-                       ind__say_name(in, k), ind__say_type(in, k));
+                       ind__describe_name(in, k), ind__describe_type(in, k));
 }
 
 static ind_status ind__need_index(ind__infer *in, uint32_t k) {
     ind_dtype d = ind__operand(in, k)->dtype;
     if (d == IND_I32 || d == IND_I64) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; indices must be i32 or i64", ind__say_name(in, k),
-                       ind__say_type(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; indices must be i32 or i64", ind__describe_name(in, k),
+                       ind__describe_type(in, k));
 }
 
 static ind_status ind__need_same_dtype(ind__infer *in, uint32_t a, uint32_t b) {
     if (ind__operand(in, a)->dtype == ind__operand(in, b)->dtype) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH,
-                       "%s is %s, %s is %s; both must have the same element type (cast one of them)",
-                       ind__say_name(in, a), ind__say_type(in, a), ind__say_name(in, b), ind__say_type(in, b));
+    return ind__reject(
+        in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; both must have the same element type (cast one of them)",
+        ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b), ind__describe_type(in, b));
 }
 
 static ind_status ind__need_rank(ind__infer *in, uint32_t k, int rank) {
     if (ind__operand(in, k)->rank == rank) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; exactly %d %s needed",
-                       ind__say_name(in, k), ind__say_type(in, k), ind__operand(in, k)->rank,
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__operand(in, k)->rank,
                        ind__operand(in, k)->rank == 1 ? "" : "s", rank, rank == 1 ? "is" : "are");
 }
 
 static ind_status ind__need_dimensions(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->rank > 0) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__say_name(in, k), ind__say_type(in, k));
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions", ind__describe_name(in, k),
+                       ind__describe_type(in, k));
 }
 
 /* Dimension da of operand a and db of b must have the same size. The strings form the message: "x has 256 features
@@ -2578,11 +2579,11 @@ typedef struct ind__agreement {
 static ind_status ind__need_agree(ind__infer *in, ind__agreement w) {
     ind_expr a = ind__operand(in, w.a)->size[w.da], b = ind__operand(in, w.b)->size[w.db];
     if (ind_known_eq(a, b)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH,
-                       "%s has %s%s (dim %d of %s), %s %s %s%s (dim %d of %s); %s and %s must agree there%s",
-                       ind__say_name(in, w.a), ind__say_size(in, a), w.a_noun, w.da, ind__say_type(in, w.a),
-                       ind__say_name(in, w.b), w.b_verb, ind__say_size(in, b), w.b_noun, w.db, ind__say_type(in, w.b),
-                       ind__say_name(in, w.a), ind__say_name(in, w.b), ind__say_differ(in, a, b));
+    return ind__reject(
+        in, IND_SHAPE_MISMATCH, "%s has %s%s (dim %d of %s), %s %s %s%s (dim %d of %s); %s and %s must agree there%s",
+        ind__describe_name(in, w.a), ind__describe_size(in, a), w.a_noun, w.da, ind__describe_type(in, w.a),
+        ind__describe_name(in, w.b), w.b_verb, ind__describe_size(in, b), w.b_noun, w.db, ind__describe_type(in, w.b),
+        ind__describe_name(in, w.a), ind__describe_name(in, w.b), ind__describe_difference(in, a, b));
 }
 
 /* ========================================================================================== src/graph/shapes/dims.c */
@@ -2595,7 +2596,7 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     if (given >= -range && given < range) return IND_OK;
     *dim = 0;
     return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
-                       (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
+                       (long long)given, ind__describe_name(in, k), ind__describe_type(in, k), -range, range - 1);
 }
 
 /* Returns element k of a list of dimensions that ind__dims has checked. */
@@ -2633,9 +2634,9 @@ static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int 
     int a_dim = dim - (s->rank - (a->rank - skip));
     return ind__reject(in, IND_SHAPE_MISMATCH,
                        "%s has %s (dim %d of %s), %s has %s (dim %d of %s); to broadcast they must be equal or 1%s",
-                       ind__say_name(in, f), ind__say_size(in, a->size[a_dim]), a_dim, ind__say_type(in, f),
-                       ind__say_name(in, k), ind__say_size(in, b->size[k_dim]), k_dim, ind__say_type(in, k),
-                       ind__say_differ(in, a->size[a_dim], b->size[k_dim]));
+                       ind__describe_name(in, f), ind__describe_size(in, a->size[a_dim]), a_dim,
+                       ind__describe_type(in, f), ind__describe_name(in, k), ind__describe_size(in, b->size[k_dim]),
+                       k_dim, ind__describe_type(in, k), ind__describe_difference(in, a->size[a_dim], b->size[k_dim]));
 }
 
 /* Broadcasts operand k, without its last `skip` dimensions, into the shape. */
@@ -2664,7 +2665,8 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
 static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (!ind_known_le(ind_int(in->c, 0), size[d])) {
-            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative", ind__say_size(in, size[d]), d);
+            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative",
+                               ind__describe_size(in, size[d]), d);
         }
     }
     return IND_OK;
@@ -2680,7 +2682,7 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
 
 /* True if an extern call can take these sizes. Its strides are numbers: only the first size may be data-dependent, as a
    plain symbol. */
-static bool ind__is_opaque_type(const ind_expr *size, int rank) {
+static bool ind__is_extern_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
     }
@@ -2694,7 +2696,7 @@ static ind_status ind__need_tensors(ind__infer *in) {
 
 static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
     if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__say_size(in, e));
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__describe_size(in, e));
 }
 
 /* ========================================================================================= src/graph/shapes/views.c */
@@ -2760,7 +2762,7 @@ static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t of
     return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
 }
 
-/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__take_storage). */
+/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__use_storage). */
 static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
     return attr[2].kind == IND__ATTR_NONE ? ind_int(c, 0) : attr[2].e;
 }
@@ -2836,7 +2838,7 @@ static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind_
             return in->status;
         if (!ind_known_le(ind_int(in->c, 0), w->padding[s])) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s may be negative",
-                               ind__say_size(in, w->padding[s]));
+                               ind__describe_size(in, w->padding[s]));
         }
     }
     return IND_OK;
@@ -2852,11 +2854,11 @@ static ind_expr ind__window_reach(const ind__window *w, int s) {
    padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
-    ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
-    room = ind_expr_sub(room, one);
-    ind_expr whole = ind_expr_add(ind_expr_floordiv(room, w->stride[s]), one);
+    ind_expr slack = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
+    slack = ind_expr_sub(slack, one);
+    ind_expr whole = ind_expr_add(ind_expr_floordiv(slack, w->stride[s]), one);
     if (!ceil || ind__is_int(w->stride[s], 1)) return whole;
-    ind_expr any = ind_expr_ceildiv(room, w->stride[s]);
+    ind_expr any = ind_expr_ceildiv(slack, w->stride[s]);
     ind_expr begins = ind_expr_floordiv(ind_expr_sub(ind_expr_add(size, w->padding[s]), one), w->stride[s]);
     return ind_expr_add(ind_known_le(any, begins) ? any : ind_expr_min(any, begins), one);
 }
@@ -2864,21 +2866,21 @@ static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool
 static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
     if (ind_known_le(ind_int(in->c, 1), windows)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to hold a window: there would be %s%s",
-                       d, ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, windows),
-                       ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
+                       d, ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, windows),
+                       ind__describe_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
 /* Accepts an image with or without a leading batch dimension. */
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__say_name(in, 0),
-                       ind__say_type(in, 0), spatial + 1, spatial + 2);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__describe_name(in, 0),
+                       ind__describe_type(in, 0), spatial + 1, spatial + 2);
 }
 
 static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->dtype != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, k));
 }
 
 /* Parameters of a convolution, from the attributes of any of its ops. */
@@ -2908,8 +2910,8 @@ static ind_status ind__need_elements(ind__infer *in, uint32_t mask) {
     const ind__tensor_info *x = ind__operand(in, 0);
     for (int d = 0; d < x->rank; d++) {
         if ((mask >> d & 1) && ind__is_int(x->size[d], 0)) {
-            return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) has no elements", d, ind__say_name(in, 0),
-                               ind__say_type(in, 0));
+            return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) has no elements", d,
+                               ind__describe_name(in, 0), ind__describe_type(in, 0));
         }
     }
     return IND_OK;
@@ -2941,12 +2943,12 @@ static bool ind__is_fraction(const ind__attr *a) {
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     }
     if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
     uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__say_name(in, k),
-                       ind__say_type(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__describe_name(in, k),
+                       ind__describe_type(in, k));
 }
 
 /* Checks a composite's operands, beyond the checks of its expander. */
@@ -2955,7 +2957,8 @@ static ind_status ind__check_composite(ind__infer *in) {
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
         if (!ind__has_operand(in, k) || ind__operand(in, k)->dtype == ind__operand(in, 0)->dtype) continue;
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, k), ind__say_type(in, k));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
+                           ind__describe_type(in, k));
     }
     return IND_OK;
 }
@@ -3012,11 +3015,11 @@ static ind_status ind__check_operands(ind__infer *in) {
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
         const ind__tensor_info *x = &in->g->tensor[id];
-        if (in->op == IND_OP_EXTERN && !ind__is_opaque_type(x->size, x->rank)) {
+        if (in->op == IND_OP_EXTERN && !ind__is_extern_type(x->size, x->rank)) {
             return ind__reject(in, IND_NOT_SUPPORTED,
                                "%s is %s: an extern call takes numbers, and where to find a size that comes from "
                                "data; only dimension 0 can be one, and by itself",
-                               ind__say_name(in, k), ind__say_type(in, k));
+                               ind__describe_name(in, k), ind__describe_type(in, k));
         }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {
@@ -3285,7 +3288,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
-static bool ind__give_way(ind_graph *g, const char *name) {
+static bool ind__vacate_name(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
     ind_graph_op op = g->node[g->tensor[id].node].op;
@@ -3496,9 +3499,9 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
     }
-    ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
-    if (place) {
-        *place = *node;
+    ind__node *slot = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
+    if (slot) {
+        *slot = *node;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {
@@ -3618,7 +3621,7 @@ static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint
 }
 
 /* Returns the nonzero of the mask; reuses one in the graph. */
-static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
+static uint32_t ind__mask_positions(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
     return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
@@ -3639,13 +3642,13 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
                         ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
         return false;
     }
-    uint32_t places = ind__mask_places(g, mask);
-    for (int d = 0; places && d < m.rank; d++) {
+    uint32_t positions = ind__mask_positions(g, mask);
+    for (int d = 0; positions && d < m.rank; d++) {
         ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
-        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &positions, 1, a, 2, NULL, NULL).id;
         if (!operand[(*n)++]) return false;
     }
-    return places != 0;
+    return positions != 0;
 }
 
 /* Adds an index or index_put with masks among the indices. */
@@ -3995,7 +3998,7 @@ static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr 
 }
 
 /* Adds start, start + step, .. (`count` numbers) as dimension d of `rank`. */
-static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
+static uint32_t ind__add_positions(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
     ind__attr a[4] = {ind__attr_size(start),
                       ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
                       ind__attr_size(step),
@@ -4015,7 +4018,7 @@ static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x
 
 /* Computes the steps of the view through the contiguous memory of its operand: the storage of as_strided, or the
    operand of unfold. */
-static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
+static void ind__position_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
     shown.from.stride = NULL;
@@ -4027,27 +4030,27 @@ static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
 }
 
 /* Adds the positions of the view's elements, as a tensor of its shape. */
-static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
+static uint32_t ind__add_view_positions(ind_graph *g, const ind__view *v) {
     const int rank = v->to.rank;
     ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
-    ind__place_steps(v, step);
+    ind__position_steps(v, step);
     const bool strided = v->node.op == IND_OP_AS_STRIDED;
     ind_expr first = strided ? ind__strided_offset(g->context, v->node.attr) : zero;
-    uint32_t x = ind__add_places(g, first, one, one, -1, rank);
+    uint32_t x = ind__add_positions(g, first, one, one, -1, rank);
     for (int d = 0; x && d < rank; d++) {
         if (ind__is_int(v->to.size[d], 1) || ind__is_int(step[d], 0)) continue;
-        uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
+        uint32_t pair[2] = {x, ind__add_positions(g, zero, step[d], v->to.size[d], d, rank)};
         x = pair[1] ? ind__add_pure(g, IND_OP_ADD, pair, 2, NULL, 0) : 0;
     }
     ind__attr size = {.kind = IND__ATTR_SIZES, .list = v->to.size, .count = rank};
     return x ? ind__add_pure(g, IND_OP_EXPAND, &x, 1, &size, 1) : 0;
 }
 
-static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t value) {
+static uint32_t ind__write_positions(ind_graph *g, const ind__view *v, uint32_t value) {
     ind_expr step[IND_MAX_RANK];
-    ind__place_steps(v, step);
+    ind__position_steps(v, step);
     if (!ind__distinct(v->c, v->to.size, step, v->to.rank)) return ind__overlaps(g, v);
-    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_all_places(g, v), value};
+    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_view_positions(g, v), value};
     return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
 }
 
@@ -4081,8 +4084,8 @@ static const struct ind__view_row {
     [IND_OP_SELECT] = {ind__stride_select, ind__write_select},
     [IND_OP_UNBIND] = {ind__stride_select, ind__write_select},
     [IND_OP_DIAGONAL] = {ind__stride_diagonal, ind__write_diagonal},
-    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_places},
-    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
+    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_positions},
+    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_positions},
 };
 
 /* Lets a new result x of the handle `viewed` share its memory if the strides allow it. */
@@ -4106,10 +4109,10 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
 }
 
 /* Adds a stale view again, reading the current values. as_strided reads from the current value of its storage. */
-static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
+static uint32_t ind__rebuild_view(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
-        uint32_t taken[2] = {base, ind__add_all_places(g, v)};
+        uint32_t taken[2] = {base, ind__add_view_positions(g, v)};
         return taken[1] ? ind__add_pure(g, IND_OP_TAKE, taken, 2, NULL, 0) : 0;
     }
     const bool each = v->node.op == IND_OP_BROADCAST_TENSORS || v->node.op == IND_OP_MESHGRID;
@@ -4120,9 +4123,9 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
 }
 
 /* Recomputes a stale view, and the other results of its node that view the same tensor. */
-static bool ind__show_again(ind_graph *g, uint32_t x) {
+static bool ind__refresh_view(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
-    uint32_t made = ind__show_now(g, &v);
+    uint32_t made = ind__rebuild_view(g, &v);
     for (uint32_t k = 0; made && k < v.node.num_results; k++) {
         ind__tensor_info *t = &g->tensor[v.node.result + k];
         if (t->viewed != v.viewed) continue;
@@ -4157,7 +4160,7 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     if (!stale) return ind__graph_no_memory(g, "view"), 0;
     for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) stale[n++] = v;
     while (n-- > 0)
-        if (!ind__show_again(g, stale[n])) return 0;
+        if (!ind__refresh_view(g, stale[n])) return 0;
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 
@@ -4218,7 +4221,7 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
 
 /* Replaces the operand of as_strided by the tensor that owns its storage. The default offset is the operand's. attr:
    the 3 attributes. False: the graph has the error. */
-static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
+static bool ind__use_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
         ind__graph_fail(g, IND_NOT_SUPPORTED,
@@ -4261,7 +4264,7 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
         return ind__graph_add_over(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
     ind__attr attr[3] = {attrs[0], attrs[1], attrs[2]};
     uint32_t storage = operands[0];
-    if (!ind__take_storage(g, &storage, attr)) return ind__graph_leave_here(g), (ind_tensor){g, 0};
+    if (!ind__use_storage(g, &storage, attr)) return ind__graph_leave_here(g), (ind_tensor){g, 0};
     return ind__graph_add_over(g, op, &storage, 1, attr, 3, body, custom_name);
 }
 
@@ -4289,9 +4292,9 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
     bool *used = IND__PUSH(g->context, bool, g->used, g->num_used, g->cap_used);
-    ind_expr *place = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
-    if (!place) return ind__graph_no_memory(g, "size");
-    *place = symbol;
+    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
+    if (!slot) return ind__graph_no_memory(g, "size");
+    *slot = symbol;
     return IND_OK;
 }
 
@@ -4843,7 +4846,7 @@ static void ind__refuse(ind__expansion *e, ind_status status, const char *format
 }
 
 /* "x (f32[2, 3])" for messages. */
-static const char *ind__say_operand(const ind__expansion *e, int k, char *out, size_t bytes) {
+static const char *ind__describe_operand(const ind__expansion *e, int k, char *out, size_t bytes) {
     const ind__tensor_info *t = ind__tensor_of(e->x[k]);
     char type[200] = "?";
     if (t) ind__print_type(type, sizeof type, t->dtype, t->size, t->rank);
@@ -4883,10 +4886,10 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
     if (rank >= low && rank <= high) return true;
     if (low == high) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
-                    ind__say_operand(e, k, text, sizeof text), rank, low);
+                    ind__describe_operand(e, k, text, sizeof text), rank, low);
     } else {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
-                    ind__say_operand(e, k, text, sizeof text), rank, low, high);
+                    ind__describe_operand(e, k, text, sizeof text), rank, low, high);
     }
     return false;
 }
@@ -4894,7 +4897,7 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
 static bool ind__need_float_of(ind__expansion *e, int k) {
     char text[300];
     if (ind_dtype_is_float(ind_tensor_dtype(e->x[k]))) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__say_operand(e, k, text, sizeof text));
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
 
@@ -4911,8 +4914,8 @@ static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
 static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     char text[300], second[300];
     if (ind_tensor_dtype(e->x[k]) == ind_tensor_dtype(e->x[other])) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__say_operand(e, k, text, sizeof text),
-                ind__say_operand(e, other, second, sizeof second));
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__describe_operand(e, k, text, sizeof text),
+                ind__describe_operand(e, other, second, sizeof second));
     return false;
 }
 
@@ -5040,7 +5043,7 @@ static ind_tensor ind__expand(ind_graph *g, const ind__node *node) {
    f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
    bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
-typedef struct graph__lower_walk {
+typedef struct graph__lowering {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
@@ -5049,26 +5052,28 @@ typedef struct graph__lower_walk {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
-} graph__lower_walk;
+} graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* The node being lowered, as the context of its loop functions. */
 struct graph__lower_ctx {
-    const graph__lower_walk *w;
+    const graph__lowering *w;
     ind_context *context;
     const ind__node *node;
     const ind__implementation *row;
-    const ind__tensor_info *result;  /* of the first result; the others follow */
-    ind_dtype compute;               /* type to which the operands are cast */
-    graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
-    ind__box *part[2];               /* results of an earlier loop of this node */
-    graph__lower_scatter_fn scatter; /* of the scatter being recorded */
-    ind_reduction mode;              /* .. how its values combine with the old ones */
-    int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
-    ind__box *into;                  /* memory that contains operand 0, if the scatter writes there .. */
-    ind_expr place[IND_MAX_RANK];    /* .. at these indices, as functions of the index in operand 0 */
-    double number;                   /* value of graph__number_element: for floats; for other types */
+    const ind__tensor_info *result;     /* of the first result; the others follow */
+    ind_dtype compute;                  /* type to which the operands are cast */
+    graph__lower_element_fn element;    /* of the pointwise loop or the reduction being recorded */
+    ind__box *part[2];                  /* results of an earlier loop of this node */
+    struct {                            /* scatter */
+        graph__lower_scatter_fn record; /* records a point */
+        ind_reduction mode;             /* how its values combine with the old ones */
+        int whole_dims;                 /* trailing dimensions that each point stores completely, in order */
+        ind__box *into;                 /* memory that contains operand 0, if the scatter writes there .. */
+        ind_expr index[IND_MAX_RANK];   /* .. at these indices, as functions of the index in operand 0 */
+    } scatter;
+    double number; /* value of graph__number_element: for floats; for other types */
     int64_t number_int;
     struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
@@ -5087,10 +5092,12 @@ struct graph__lower_ctx {
         int rank, classes;
     } loss;
     ind__window window; /* of a pool or a convolution */
-    ind__conv conv;
-    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* size and position of a window depend on its index */
-    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    bool adaptive[3];   /* size and position of a window depend on its index */
+    struct {
+        ind__conv shape;
+        ind_expr channels, outputs; /* of one group: of the operand, of the result */
+    } conv;
+    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];
@@ -5269,7 +5276,7 @@ static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IN
 }
 
 /* Maps element `index` of a diagonal to an index of the tensor of this rank. */
-static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
+static void graph__diagonal_index(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
     ind_expr at = index[rank - 2];
@@ -5546,7 +5553,7 @@ static bool graph__same_memory(const ind__box *a, const ind__box *b) {
 }
 
 /* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
-static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
+static bool graph__may_overwrite(const graph__lowering *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
     const ind__buffer *b = &w->program->buffer[x->storage->buffer];
@@ -5562,7 +5569,7 @@ static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
 
-static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
+static bool graph__is_last_use(const graph__lower_ctx *l, const ind__box *x) {
     if (!graph__may_overwrite(l->w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
@@ -5570,7 +5577,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
 }
 
 /* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
-static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
+static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
     if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
@@ -5582,9 +5589,9 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
 /* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    if (l->into) return l->into;
-    if (!graph__dies_here(l, self)) {
-        graph__note_kept(l, self);
+    if (l->scatter.into) return l->scatter.into;
+    if (!graph__is_last_use(l, self)) {
+        graph__record_copy(l, self);
         return ind__box_copy(l->w->program, self);
     }
     return ind__box_realise(l->w->program, self) ? NULL : self;
@@ -5592,29 +5599,29 @@ static ind__box *graph__lower_base(graph__lower_ctx *l) {
 
 static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__lower_ctx *l = user;
-    l->scatter(o, index, rank, to, l);
+    l->scatter.record(o, index, rank, to, l);
 }
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* Maps element `at` of operand 0 to the element of the memory that is written. */
-static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
+static int graph__written_index(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
-    if (!l->into) {
+    if (!l->scatter.into) {
         memcpy(out, at, (size_t)rank * sizeof *at);
         return rank;
     }
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
-    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
-    return l->into->rank;
+    for (int k = 0; k < l->scatter.into->rank; k++) out[k] = ind__substitute(l->scatter.index[k], from, at, x->rank);
+    return l->scatter.into->rank;
 }
 
 static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
                                 ind_value v, ind_value mask) {
     ind_expr placed[IND_MAX_RANK];
-    rank = graph__placed(l, at, rank, placed);
-    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
+    rank = graph__written_index(l, at, rank, placed);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->scatter.mode);
 }
 
 /* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported
@@ -5643,7 +5650,7 @@ static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const
 /* ============================================================================== src/graph/lowerings/deterministic.c */
 /* ---- scatters with the same bits in every run (ind_compile_desc.deterministic) */
 
-/* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
+/* A deterministic scatter: it changes `rows` rows of base at `points` points. A row is the last `whole` dimensions of
    base. Each point stores a whole row, from the same dimensions of `size`. */
 typedef struct graph__ordered {
     graph__lower_ctx *l;
@@ -5651,37 +5658,44 @@ typedef struct graph__ordered {
     ind_dtype compute;    /* type in which elements are combined */
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
-    ind_expr points, places;
-    bool checked;                   /* the value code skips index checks, which the key code does */
-    ind__box *key, *value;          /* per point: its row, `places` for none; its value */
-    ind_dtype number;               /* of points and rows */
-    bool in_place;                  /* base is not a copy */
-    ind__box *meeting, *last;       /* per element: all its points combined; per row: its last point */
-    ind__box *sorted, *position;    /* per point in the order of keys: its key and number */
-    ind__box *counts, *ranks;       /* per digit and chunk: its count, and the running count .. */
-    ind__box *in_chunk;             /* .. per point: its 1-based position among those of its digit and chunk */
-    int shift;                      /* of the digit */
-    bool store_keys, store_begins;  /* selects which of two arrays is recorded */
-    ind__box *begin, *end;          /* per row: its range of sorted points */
-    int first;                      /* number of points combined with the row itself */
-    int level;                      /* level being recorded */
-    ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
-    ind__box *sums[2];              /* .. and its sum; of level 1 .. */
-    int64_t span;                   /* .. number of consecutive groups per sum .. */
-    int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
+    ind_expr points, rows;
+    bool checked;              /* the value code skips index checks, which the key code does */
+    ind__box *key, *value;     /* per point: its row, `rows` for none; its value */
+    ind_dtype number;          /* of points and rows */
+    bool in_place;             /* base is not a copy */
+    ind__box *combined, *last; /* per element: all its points combined; per row: its last point */
+    struct graph__sort {
+        ind__box *keys, *position; /* per point in the order of keys: its key and number */
+        ind__box *counts, *ranks;  /* per digit and chunk: its count, and the running count .. */
+        ind__box *in_chunk;        /* .. per point: its 1-based position among those of its digit and chunk */
+        int shift;                 /* of the digit */
+        bool store_keys;           /* the scatter being recorded stores keys, not positions */
+    } sort;
+    struct graph__row_range {
+        ind__box *begin, *end; /* per row: its range of sorted points */
+        bool store_begins;     /* the scatter being recorded stores begins, not ends */
+    } range;
+    struct graph__sum_tree {
+        int first;                      /* number of points combined with the row itself */
+        int level;                      /* level being recorded */
+        ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
+        ind__box *sums[2];              /* .. and its sum; of level 1 .. */
+        int64_t span;                   /* .. number of consecutive groups per sum .. */
+        int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
+    } tree;
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                            bool checked) {
     ind__capture c = {.checked = checked};
     o->capture = &c;
-    l->scatter(o, index, rank, 0, l);
+    l->scatter.record(o, index, rank, 0, l);
     o->capture = NULL;
     return c;
 }
 
 /* Returns the row number of an index into base, the same for any element of the row. */
-static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
+static ind_expr graph__ordered_row_number(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
 
@@ -5691,8 +5705,8 @@ static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank,
     for (int d = 0; d < u->rank; d++) at[d] = d < rank ? index[d] : ind_int(u->l->context, 0);
     ind__capture c = graph__ordered_capture(o, at, u->rank, u->l, false);
     if (!c.set) return (ind_value){0};
-    ind_value key = ind_op_index(o, graph__ordered_place(u, c.index), IND_I64);
-    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
+    ind_value key = ind_op_index(o, graph__ordered_row_number(u, c.index), IND_I64);
+    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->rows, IND_I64)) : key;
 }
 
 static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -5716,8 +5730,8 @@ static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int 
     return graph__ordered_point(o, u, u->key, index[0], NULL);
 }
 
-static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
-    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+static ind_value graph__ordered_combine(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+    return u->l->scatter.mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
 /* Returns a stored row number, point or position among sorted points as an index. */
@@ -5746,10 +5760,10 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
 
 /* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
    sums. */
-static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
-    ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
+static ind_value graph__combine_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
+    ind_value none = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
-    return sum.id ? graph__ordered_join(o, u, sum, v) : v;
+    return sum.id ? graph__ordered_combine(o, u, sum, v) : v;
 }
 
 /* Combines with `sum` the value that this point stores into element `inner` of its row, where `there` holds. */
@@ -5759,7 +5773,7 @@ static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_val
     ind_expr point = graph__ordered_index(o, number, u->points);
     ind_value v = ind__ok(point) ? graph__ordered_point(o, u, u->value, point, inner) : (ind_value){0};
     o->mask = outer;
-    return graph__join_if(o, u, sum, there, v);
+    return graph__combine_if(o, u, sum, there, v);
 }
 
 typedef struct graph__fill {
@@ -5787,9 +5801,9 @@ static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value,
 
 /* Returns the row of a point or of a position among sorted points; valid where *inside holds. */
 static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_value key, ind_value *inside) {
-    *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->places, IND_I64), ind_op_dtype(o, key)));
+    *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->rows, IND_I64), ind_op_dtype(o, key)));
     ind_value outer = graph__ordered_mask(o, *inside);
-    ind_expr row = graph__ordered_index(o, key, u->places);
+    ind_expr row = graph__ordered_index(o, key, u->rows);
     o->mask = outer;
     return row;
 }
@@ -5822,7 +5836,7 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     ind__scatter_desc find = {.size = &u->points, .rank = 1, .fn = graph__last_number, .user = u};
     ind__scatter_desc store = {.size = u->size, .rank = u->rank, .fn = graph__last_store, .user = u};
     ind_status status = ind__box_realise(u->l->w->program, u->key);
-    if (!status) status = graph__ordered_scatter(u, -1, &u->places, 1, &find, &u->last);
+    if (!status) status = graph__ordered_scatter(u, -1, &u->rows, 1, &find, &u->last);
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
@@ -5844,13 +5858,13 @@ static ind_status graph__realise_costly(graph__ordered *u) {
 #define GRAPH__CHUNK      64
 
 static ind_value graph__sorted_key(ind_ops *o, const graph__ordered *u, ind_expr at) {
-    return u->sorted ? ind__box_load(o, u->sorted, &at, 1)
-                     : ind_op_cast(o, graph__ordered_flat_key(o, &at, 1, (void *)u), u->number);
+    return u->sort.keys ? ind__box_load(o, u->sort.keys, &at, 1)
+                        : ind_op_cast(o, graph__ordered_flat_key(o, &at, 1, (void *)u), u->number);
 }
 
 static ind_value graph__sorted_digit(ind_ops *o, const graph__ordered *u, ind_expr at) {
     ind_value key = graph__sorted_key(o, u, at);
-    if (u->shift) key = ind_op_shift_right(o, key, graph__number(o, u, u->shift));
+    if (u->sort.shift) key = ind_op_shift_right(o, key, graph__number(o, u, u->sort.shift));
     return ind_op_bit_and(o, key, graph__number(o, u, GRAPH__DIGITS - 1));
 }
 
@@ -5875,7 +5889,7 @@ static void graph__digit_store(ind_ops *o, const ind_expr *index, int rank, uint
 }
 
 static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
+    return ind__box_load(o, ((const graph__ordered *)user)->sort.counts, index, rank);
 }
 
 /* True if the second point of `index`, of the same chunk as the first, has the same digit and no higher position. */
@@ -5896,12 +5910,13 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     ind_expr count = graph__digit_count(o, u, index[0]);
     (void)rank;
     if (!ind__ok(count)) return;
-    ind_value own = ind__box_load(o, u->counts, &count, 1), all = ind__box_load(o, u->ranks, &count, 1);
-    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->in_chunk, index, 1));
-    ind_expr place = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
-    ind_value number = u->position ? ind__box_load(o, u->position, index, 1) : graph__number_at(o, u, index[0]);
-    ind_value v = u->store_keys ? graph__sorted_key(o, u, index[0]) : number;
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, v, (ind_value){0}, IND_REDUCE_NONE);
+    ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
+    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_value number =
+        u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
+    ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, v, (ind_value){0}, IND_REDUCE_NONE);
 }
 
 static ind_status graph__count_digits(graph__ordered *u) {
@@ -5915,21 +5930,21 @@ static ind_status graph__count_digits(graph__ordered *u) {
     r.rrank = 1;
     r.fn = graph__same_digit;
     r.user = u;
-    ind_status status = graph__ordered_scatter(u, 0, &all, 1, &d, &u->counts);
-    if (!status) status = ind__box_reduction(p, &r, &u->in_chunk); /* may share the launch of the counts */
-    return status ? status : ind__box_scan(p, &scan, &u->ranks);
+    ind_status status = graph__ordered_scatter(u, 0, &all, 1, &d, &u->sort.counts);
+    if (!status) status = ind__box_reduction(p, &r, &u->sort.in_chunk); /* may share the launch of the counts */
+    return status ? status : ind__box_scan(p, &scan, &u->sort.ranks);
 }
 
 static ind_status graph__sort_by_digit(graph__ordered *u) {
     ind__box *sorted, *position;
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_store, .user = u};
     ind_status status = graph__count_digits(u);
-    u->store_keys = true;
+    u->sort.store_keys = true;
     if (!status) status = graph__ordered_scatter(u, 0, &u->points, 1, &d, &sorted);
-    u->store_keys = false;
+    u->sort.store_keys = false;
     if (!status) status = graph__ordered_scatter(u, 0, &u->points, 1, &d, &position);
-    u->sorted = status ? NULL : sorted;
-    u->position = status ? NULL : position;
+    u->sort.keys = status ? NULL : sorted;
+    u->sort.position = status ? NULL : position;
     return status;
 }
 
@@ -5942,8 +5957,9 @@ static int64_t graph__at_most(ind_expr e) {
 
 static ind_status graph__sort_points(graph__ordered *u) {
     ind_status status = ind__box_realise(u->l->w->program, u->key);
-    const int64_t most = graph__at_most(u->places);
-    for (u->shift = 0; !status && u->shift < 63 && (u->shift == 0 || most >> u->shift); u->shift += GRAPH__DIGIT_BITS)
+    const int64_t most = graph__at_most(u->rows);
+    for (u->sort.shift = 0; !status && u->sort.shift < 63 && (u->sort.shift == 0 || most >> u->sort.shift);
+         u->sort.shift += GRAPH__DIGIT_BITS)
         status = graph__sort_by_digit(u);
     return status;
 }
@@ -5961,27 +5977,27 @@ static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_exp
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
     ind_value within = ind_op_index(o, first ? ind_expr_lt(zero, at) : ind_expr_lt(other, u->points), IND_BOOL);
-    ind_value outer = graph__ordered_mask(o, within), key = ind__box_load(o, u->sorted, &other, 1);
+    ind_value outer = graph__ordered_mask(o, within), key = ind__box_load(o, u->sort.keys, &other, 1);
     o->mask = outer;
-    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, key, ind__box_load(o, u->sorted, &at, 1)));
+    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, key, ind__box_load(o, u->sort.keys, &at, 1)));
 }
 
 static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     ind_value inside, number = graph__number_at(o, u, index[0]);
     (void)rank;
-    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
+    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sort.keys, index, 1), &inside);
     if (!ind__ok(row)) return;
-    inside = ind_op_and(o, inside, graph__sorted_edge(o, u, index[0], u->store_begins));
-    if (!u->store_begins) number = ind_op_add(o, number, graph__number(o, u, 1));
+    inside = ind_op_and(o, inside, graph__sorted_edge(o, u, index[0], u->range.store_begins));
+    if (!u->range.store_begins) number = ind_op_add(o, number, graph__number(o, u, 1));
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
 /* Returns the number of groups of the row's points after the first few. At level 1: the number of groups of groups, 0
    if there is only one group. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
-    ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
-    ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
+    ind_value begin = ind__box_load(o, u->range.begin, &row, 1), end = ind__box_load(o, u->range.end, &row, 1);
+    ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->tree.first));
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
         ind_value several = ind_op_gt(o, n, graph__number(o, u, 1));
@@ -5995,13 +6011,13 @@ static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr
 
 static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     (void)rank;
-    return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
+    return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->tree.level);
 }
 
 /* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group implies u->first
    + 1 points (at level 1: two groups), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
-    const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
+    const int64_t one = u->tree.first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
     const int64_t fewest = one < full ? one : full;
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
@@ -6009,40 +6025,40 @@ static ind_expr graph__most_groups(const graph__ordered *u, int level) {
 
 /* Returns the index of the sum of the row's first group; its other groups follow. */
 static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
-    return ind_op_sub(o, ind__box_load(o, u->groups[level], &row, 1), graph__row_groups(o, u, row, level));
+    return ind_op_sub(o, ind__box_load(o, u->tree.groups[level], &row, 1), graph__row_groups(o, u, row, level));
 }
 
 /* Stores the first sorted point of each group. */
 static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    const int bits = GRAPH__GROUP_BITS * (u->level + 1);
+    const int bits = GRAPH__GROUP_BITS * (u->tree.level + 1);
     ind_value inside;
     (void)rank;
-    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
+    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sort.keys, index, 1), &inside);
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, inside), at = graph__number_at(o, u, index[0]);
-    ind_value first_few = ind_op_add(o, ind__box_load(o, u->begin, &row, 1), graph__number(o, u, u->first));
+    ind_value first_few = ind_op_add(o, ind__box_load(o, u->range.begin, &row, 1), graph__number(o, u, u->tree.first));
     ind_value behind = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, behind, graph__number(o, u, bits));
     ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, ((int64_t)1 << bits) - 1));
     ind_value starts = ind_op_eq(o, in_group, graph__number(o, u, 0));
     starts = ind_op_and(o, starts, ind_op_ge(o, behind, graph__number(o, u, 0)));
-    starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->level)));
+    starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
-    ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->level), nth);
-    ind_expr place = graph__ordered_index(o, group, graph__most_groups(u, u->level));
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, at, o->mask, IND_REDUCE_NONE);
+    ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
+    ind_expr position = graph__ordered_index(o, group, graph__most_groups(u, u->tree.level));
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, at, o->mask, IND_REDUCE_NONE);
     o->mask = outer;
 }
 
 /* Combines `sum`, if valid, with up to `most` sorted points from `at` to the end of their row. */
-static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
-                                   int most, const ind_expr *inner) {
+static ind_value graph__combine_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
+                                      int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
-        ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
+        ind_value position = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
-        ind_expr point = graph__ordered_index(o, place, u->points);
-        ind_value number = ind__ok(point) ? ind__box_load(o, u->position, &point, 1) : (ind_value){0};
+        ind_expr point = graph__ordered_index(o, position, u->points);
+        ind_value number = ind__ok(point) ? ind__box_load(o, u->sort.position, &point, 1) : (ind_value){0};
         o->mask = outer;
         sum = graph__ordered_add(o, u, sum, there, number, inner);
     }
@@ -6052,78 +6068,81 @@ static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_valu
 /* Returns the row of the group whose first sorted point is `at`; the caller masks missing groups. */
 static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value at) {
     ind_expr point = graph__ordered_index(o, at, u->points);
-    return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sorted, &point, 1), u->places) : point;
+    return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sort.keys, &point, 1), u->rows) : point;
 }
 
 /* Stores the sum of each group. */
 static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    ind_value at = ind__box_load(o, u->group[0], index, 1);
+    ind_value at = ind__box_load(o, u->tree.group[0], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    ind_value sum =
-        graph__join_group(o, u, (ind_value){0}, at, ind__box_load(o, u->end, &row, 1), GRAPH__GROUP, index + 1);
+    ind_value sum = graph__combine_group(o, u, (ind_value){0}, at, ind__box_load(o, u->range.end, &row, 1),
+                                         GRAPH__GROUP, index + 1);
     ind__emit_scatter(o, to, index, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
 /* Combines up to `most` group sums of a row: from `first` on, `step` apart, at offsets below `left`. */
-static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
-                                  int64_t most, int64_t step, const ind_expr *inner) {
+static ind_value graph__combine_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
+                                     int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
     ind_value sum = {0};
     for (int d = 0; d < u->whole; d++) from[1 + d] = inner[d];
     for (int64_t k = 0; k < most; k++) {
         ind_value there = ind_op_lt(o, graph__number(o, u, k * step), left), outer = graph__ordered_mask(o, there);
         from[0] = graph__ordered_index(o, ind_op_add(o, first, graph__number(o, u, k * step)), all);
-        ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->sums[level], from, 1 + u->whole) : (ind_value){0};
+        ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->tree.sums[level], from, 1 + u->whole) : (ind_value){0};
         o->mask = outer;
-        sum = graph__join_if(o, u, sum, there, v);
+        sum = graph__combine_if(o, u, sum, there, v);
     }
     return sum;
 }
 
 /* Combines the sums of a group of groups. Later passes combine GRAPH__GROUP of those sums, u->span apart, into the
    first one. The last pass stores the total of a row at the index of its first group. */
-static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    const int level = u->sums[1] != NULL;
-    ind_expr place[IND_MAX_RANK];
-    ind_value at = ind__box_load(o, u->group[1], index, 1);
+    const int level = u->tree.sums[1] != NULL;
+    ind_expr position[IND_MAX_RANK];
+    ind_value at = ind__box_load(o, u->tree.group[1], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    memcpy(place, index, (size_t)rank * sizeof *place);
+    memcpy(position, index, (size_t)rank * sizeof *position);
     ind_value first = graph__number_at(o, u, index[0]), sum;
     ind_value nth = ind_op_sub(o, first, graph__first_group(o, u, row, 1));
-    ind_value rest = u->last_sums ? nth : ind_op_bit_and(o, nth, graph__number(o, u, u->span * GRAPH__GROUP - 1));
+    ind_value rest =
+        u->tree.last_sums ? nth : ind_op_bit_and(o, nth, graph__number(o, u, u->tree.span * GRAPH__GROUP - 1));
     if (level) graph__ordered_mask(o, ind_op_eq(o, rest, graph__number(o, u, 0)));
     if (!level) nth = ind_op_mul(o, nth, graph__number(o, u, GRAPH__GROUP));
     if (!level) first = ind_op_add(o, graph__first_group(o, u, row, 0), nth);
     ind_value left = ind_op_sub(o, graph__row_groups(o, u, row, level), nth);
-    sum = graph__join_sums(o, u, level, first, left, u->last_sums ? u->last_sums : GRAPH__GROUP, u->span, index + 1);
-    if (u->last_sums) place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
-    if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
+    sum = graph__combine_sums(o, u, level, first, left, u->tree.last_sums ? u->tree.last_sums : GRAPH__GROUP,
+                              u->tree.span, index + 1);
+    if (u->tree.last_sums)
+        position[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
+    if (ind__ok(position[0])) ind__emit_scatter(o, to, position, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
 /* Combines `sum`, if valid, with the values of all points of the row for element `inner`. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
-    ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
-    sum = graph__join_group(o, u, sum, begin, end, u->first, inner);
-    if (!u->sums[0]) return sum;
+    ind_value begin = ind__box_load(o, u->range.begin, &row, 1), end = ind__box_load(o, u->range.end, &row, 1);
+    sum = graph__combine_group(o, u, sum, begin, end, u->tree.first, inner);
+    if (!u->tree.sums[0]) return sum;
     ind_value some = ind_op_gt(o, graph__row_groups(o, u, row, 0), graph__number(o, u, 0));
     ind_value more =
-        graph__join_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
-    return sum.id ? graph__ordered_join(o, u, sum, more) : more;
+        graph__combine_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
+    return sum.id ? graph__ordered_combine(o, u, sum, more) : more;
 }
 
 static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_value old = ind_op_cast(o, ind__box_load(o, u->base, index, rank), u->compute);
-    return graph__ordered_total(o, u, old, graph__ordered_place(u, index), index + rank - u->whole);
+    return graph__ordered_total(o, u, old, graph__ordered_row_number(u, index), index + rank - u->whole);
 }
 
 /* Combines the total of each row with the row, at the row's first point. */
@@ -6133,33 +6152,33 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     ind_expr at[IND_MAX_RANK];
     ind_value inside;
     (void)rank;
-    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
+    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sort.keys, index, 1), &inside);
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, ind_op_and(o, inside, graph__sorted_edge(o, u, index[0], true)));
     ind__delinearise(u->l->context, row, u->base->size, outer_rank, at);
     for (int d = 0; d < u->whole; d++) at[outer_rank + d] = index[1 + d];
     ind_value v = graph__ordered_total(o, u, (ind_value){0}, row, index + 1);
-    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->mode);
+    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->scatter.mode);
     o->mask = outer;
 }
 
 /* Finds the begin and end of each row among the sorted points. */
 static ind_status graph__find_edges(graph__ordered *u) {
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_edge_store, .user = u};
-    u->store_begins = true;
-    ind_status status = graph__ordered_scatter(u, 0, &u->places, 1, &d, &u->begin);
-    u->store_begins = false;
-    return status ? status : graph__ordered_scatter(u, 0, &u->places, 1, &d, &u->end);
+    u->range.store_begins = true;
+    ind_status status = graph__ordered_scatter(u, 0, &u->rows, 1, &d, &u->range.begin);
+    u->range.store_begins = false;
+    return status ? status : graph__ordered_scatter(u, 0, &u->rows, 1, &d, &u->range.end);
 }
 
 /* Numbers the groups of a level. */
 static ind_status graph__find_groups(graph__ordered *u, int level) {
     ind_expr most = graph__most_groups(u, level);
-    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &u->places, 1, 0, graph__row_groups_element, u};
+    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &u->rows, 1, 0, graph__row_groups_element, u};
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__group_store, .user = u};
-    u->level = level;
-    ind_status status = ind__box_scan(u->l->w->program, &scan, &u->groups[level]);
-    return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->group[level]);
+    u->tree.level = level;
+    ind_status status = ind__box_scan(u->l->w->program, &scan, &u->tree.groups[level]);
+    return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->tree.group[level]);
 }
 
 static ind_status graph__sum_level(graph__ordered *u, int level,
@@ -6169,48 +6188,48 @@ static ind_status graph__sum_level(graph__ordered *u, int level,
     for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
     graph__fill fill = {u->compute, 0};
     ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = fn, .user = u};
-    ind__box *into =
-        u->last_sums ? u->sums[0] : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
+    ind__box *into = u->tree.last_sums ? u->tree.sums[0]
+                                       : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
     ind__box *sums = NULL;
     ind_status status = ind__box_realise(p, into);
     if (!status) status = ind__box_scatter(p, into, &d, &sums);
-    u->sums[u->last_sums ? 0 : level] = sums;
+    u->tree.sums[u->tree.last_sums ? 0 : level] = sums;
     return status;
 }
 
 /* Reduces all groups of a row to one sum, at the index of its first group. */
 static ind_status graph__sum_groups(graph__ordered *u) {
-    if (graph__at_most(u->points) <= u->first) return IND_OK;
-    int64_t most = (graph__at_most(u->points) - u->first - 1) / GRAPH__GROUP + 1; /* of a row */
+    if (graph__at_most(u->points) <= u->tree.first) return IND_OK;
+    int64_t most = (graph__at_most(u->points) - u->tree.first - 1) / GRAPH__GROUP + 1; /* of a row */
     ind_status status = graph__find_groups(u, 0);
     if (!status && most > 1) status = graph__find_groups(u, 1);
     if (!status) status = graph__sum_level(u, 0, graph__group_sum);
-    u->span = 1;
+    u->tree.span = 1;
     if (status || most == 1) return status;
-    status = graph__sum_level(u, 1, graph__group_join);
+    status = graph__sum_level(u, 1, graph__combine_groups);
     most = (most - 1) / GRAPH__GROUP + 1;
-    for (; !status && most > u->span * GRAPH__LAST_GROUPS; u->span *= GRAPH__GROUP)
-        status = graph__sum_level(u, 1, graph__group_join);
-    u->last_sums = (int)((most - 1) / u->span + 1);
-    return status ? status : graph__sum_level(u, 1, graph__group_join);
+    for (; !status && most > u->tree.span * GRAPH__LAST_GROUPS; u->tree.span *= GRAPH__GROUP)
+        status = graph__sum_level(u, 1, graph__combine_groups);
+    u->tree.last_sums = (int)((most - 1) / u->tree.span + 1);
+    return status ? status : graph__sum_level(u, 1, graph__combine_groups);
 }
 
 /* Returns a number of points that most rows do not exceed if the points are distributed randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
-    while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
+    while (n < 16 && (double)n * (double)ind_hint(u->rows) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
     return n;
 }
 
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    u->first = graph__first_points(u);
+    u->tree.first = graph__first_points(u);
     ind_status status = graph__realise_costly(u);
     if (!status) status = graph__sort_points(u);
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
     if (status) return status;
-    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows without points are not read */
+    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->rows)) { /* rows without points are not read */
         ind_expr size[IND_MAX_RANK] = {u->points};
         for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
         ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = graph__ordered_total_store, .user = u};
@@ -6221,28 +6240,28 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
 }
 
 /* Returns the point's value if the point is for this element, else the neutral value. index: the element, the point. */
-static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+static ind_value graph__ordered_matching_point(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const int outer = u->rank - u->whole;
     const ind_expr *point = index + u->base->rank;
     ind_expr at[IND_MAX_RANK];
-    ind_value place = ind_op_index(o, graph__ordered_place(u, index), IND_I64);
-    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
+    ind_value position = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), position);
     (void)rank;
-    if (u->l->mode == IND_REDUCE_NONE) {
+    if (u->l->scatter.mode == IND_REDUCE_NONE) {
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
     for (int d = 0; d < u->rank; d++) at[d] = d < outer ? point[d] : index[u->base->rank - u->rank + d];
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
+    ind_value neutral = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, at, u->rank), neutral);
 }
 
 static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const ind_expr *inner = index + rank - u->whole;
-    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
-    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->combined, index, rank);
+    if (u->l->scatter.mode != IND_REDUCE_NONE) return graph__ordered_combine(o, u, old, met);
     ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, any) : any;
     ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
@@ -6251,20 +6270,20 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
     return ind_op_where(o, any, v, old);
 }
 
-static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+static ind_status graph__ordered_over_points(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    bool picks = u->l->mode == IND_REDUCE_NONE;
-    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+    bool picks = u->l->scatter.mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->scatter.mode,
                              .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
                              .rrange = u->size,
                              .rrank = u->rank - u->whole,
-                             .fn = graph__ordered_looked_at,
+                             .fn = graph__ordered_matching_point,
                              .user = u};
     ind_status status = ind__box_realise(p, u->key);
     if (!status) status = ind__box_realise(p, u->value);
-    if (!status) status = ind__box_reduction(p, &d, &u->meeting);
+    if (!status) status = ind__box_reduction(p, &d, &u->combined);
     if (status) return status;
     *result = ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
     return ind__box_realise(p, *result);
@@ -6273,14 +6292,14 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
 static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank) {
     ind__lowered *p = l->w->program;
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
-    u.whole = l->into || rank == 0 ? 0 : l->whole_dims < rank ? l->whole_dims : rank - 1;
+    u.whole = l->scatter.into || rank == 0 ? 0 : l->scatter.whole_dims < rank ? l->scatter.whole_dims : rank - 1;
     if (rank - u.whole > IND_MAX_RANK - 2 || u.whole > IND_MAX_RANK - 2) u.whole = 0;
     u.points = ind_expr_product(l->context, size, rank - u.whole);
-    u.places = ind_expr_product(l->context, base->size, base->rank - u.whole);
+    u.rows = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
-    bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
+    bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.rows) <= INT32_MAX;
     u.number = fits ? IND_I32 : IND_I64;
-    u.in_place = l->into || base == graph__lower_operand_box(l, 0);
+    u.in_place = l->scatter.into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.checked = true;
     u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
@@ -6293,12 +6312,12 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = graph__ordered_of(l, base, size, rank);
     if (!u.key || !u.value) return ind__failed(l->context);
     ind_expr elements = ind_expr_product(l->context, base->size, base->rank);
-    bool replaces = l->mode == IND_REDUCE_NONE;
+    bool replaces = l->scatter.mode == IND_REDUCE_NONE;
     bool few = (double)ind_hint(u.points) * (double)ind_hint(elements) <= (double)p->policy.look_steps;
     p->note = few        ? "in order: each element looks at all points"
               : replaces ? "in order: the last point of each element"
                          : "in order: points sorted by element";
-    ind_status status = few        ? graph__ordered_by_looking(&u, result)
+    ind_status status = few        ? graph__ordered_over_points(&u, result)
                         : replaces ? graph__ordered_by_last(&u, result)
                                    : graph__ordered_by_sorting(&u, result);
     p->note = NULL;
@@ -6308,13 +6327,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 /* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
-    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool combines = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
-    if (joins) return ind_dtype_is_float(base->storage->dtype);
-    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
+    if (combines) return ind_dtype_is_float(base->storage->dtype);
+    return l->scatter.mode == IND_REDUCE_NONE && !one_value && l->scatter.record != graph__put_part_element;
 }
 
 /* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
@@ -6324,14 +6343,14 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
    same for the points strictly between them. Points still in between afterwards, of rows with more points, are added by
    atomics. */
 
-#define GRAPH__RANGES 2
-#define GRAPH__ROUNDS 2
+#define GRAPH__RANGES      2
+#define GRAPH__LIST_PASSES 2
 
 typedef struct graph__lists {
     graph__ordered u;
-    ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* iteration being recorded, .. */
-    bool least_now;                                           /* .. and which of the two arrays */
+    ind__box *least[GRAPH__LIST_PASSES], *greatest[GRAPH__LIST_PASSES]; /* numbers of points, by row and range */
+    int pass;                                                           /* iteration being recorded, .. */
+    bool least_now;                                                     /* .. and which of the two arrays */
 } graph__lists;
 
 /* Returns the range of a point's number. */
@@ -6353,19 +6372,19 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, index[0])};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    if (s->round) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->round - 1));
+    if (s->pass) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->pass - 1));
     o->mask = (ind_value){0};
     ind__emit_scatter(o, to, at, 2, number, inside, s->least_now ? IND_REDUCE_MIN : IND_REDUCE_MAX);
 }
 
 static ind_status graph__lists_find(graph__lists *s) {
-    ind_expr size[2] = {s->u.places, ind_int(s->u.l->context, GRAPH__RANGES)};
+    ind_expr size[2] = {s->u.rows, ind_int(s->u.l->context, GRAPH__RANGES)};
     ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
-    for (s->round = 0; s->round < GRAPH__ROUNDS; s->round++) {
+    for (s->pass = 0; s->pass < GRAPH__LIST_PASSES; s->pass++) {
         s->least_now = true;
-        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->round]);
+        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->pass]);
         s->least_now = false;
-        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->round]);
+        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->pass]);
         if (status) return status;
     }
     return IND_OK;
@@ -6376,15 +6395,15 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
     const ind_expr *inner = index + rank - s->u.whole;
     ind_value sum = ind_op_cast(o, ind__box_load(o, s->u.base, index, rank), s->u.compute);
     ind_value none = graph__number(o, &s->u, INT32_MAX);
-    ind_expr at[2] = {graph__ordered_place(&s->u, index)};
+    ind_expr at[2] = {graph__ordered_row_number(&s->u, index)};
     for (int range = 0; range < GRAPH__RANGES; range++) {
-        ind_value low[GRAPH__ROUNDS];
+        ind_value low[GRAPH__LIST_PASSES];
         at[1] = ind_int(s->u.l->context, range);
-        for (int k = 0; k < GRAPH__ROUNDS; k++) {
+        for (int k = 0; k < GRAPH__LIST_PASSES; k++) {
             low[k] = ind__box_load(o, s->least[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
         }
-        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
+        for (int k = GRAPH__LIST_PASSES; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
             ind_value high = ind__box_load(o, s->greatest[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
         }
@@ -6393,17 +6412,17 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
 }
 
 /* Adds the points that are in no list. */
-static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+static void graph__lists_remainder(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__lists *s = user;
     ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
     ind_value inside, key = graph__ordered_flat_key(o, &point, 1, (void *)&s->u);
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, point)};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
+    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__LIST_PASSES - 1));
     ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
     o->seldom = true;
-    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
+    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->scatter.mode);
     o->seldom = false;
     o->mask = (ind_value){0};
 }
@@ -6420,7 +6439,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     ind__box *sums = NULL;
     if (!status) sums = ind__box_pointwise(p, base->storage->dtype, base->size, base->rank, graph__lists_sum, &s);
     if (!status) status = ind__box_realise(p, sums);
-    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_rest, .user = &s};
+    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_remainder, .user = &s};
     if (!status) status = ind__box_scatter(p, sums, &rest, result);
     p->note = NULL;
     return status;
@@ -6432,11 +6451,13 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
    once. Finding the lists takes about 128 bytes per point. Finding the points without a list takes about the time of
    reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
    per row: with four, one range in 20 has more points than its lists can take. */
-static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
+static bool graph__lists_profitable(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
-    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
-    ind_expr num_points = ind_expr_product(l->context, size, rank - l->whole_dims);
-    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->whole_dims);
+    if (l->scatter.into || l->scatter.mode != IND_REDUCE_SUM || l->scatter.whole_dims == 0 ||
+        l->scatter.whole_dims >= rank || bytes < 4)
+        return false;
+    ind_expr num_points = ind_expr_product(l->context, size, rank - l->scatter.whole_dims);
+    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->scatter.whole_dims);
     const double points = (double)ind_hint(num_points),
                  sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
     const double rows = bytes * (double)ind_hint(ind_expr_product(l->context, base->size, base->rank));
@@ -6451,11 +6472,11 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
-    l->scatter = fn;
-    l->mode = mode;
+    l->scatter.record = fn;
+    l->scatter.mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
-    if (base && graph__order_matters(l, base, size, rank) && graph__lists_pay(l, base, size, rank))
+    if (base && graph__order_matters(l, base, size, rank) && graph__lists_profitable(l, base, size, rank))
         return graph__lower_lists(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }
@@ -6506,7 +6527,7 @@ static ind_status ind__rule_arange(ind__infer *in) {
     ind_expr start = in->attr[0].e, end = in->attr[1].e, step = in->attr[2].e, zero = ind_int(in->c, 0);
     if (!ind_known_lt(zero, step) && !ind_known_lt(step, zero)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "step %s may be 0, or its sign is not known",
-                           ind__say_size(in, step));
+                           ind__describe_size(in, step));
     }
     ind_expr n = ind_expr_ceildiv(ind_expr_sub(end, start), step);
     if (!ind_known_le(zero, n)) n = ind_expr_max(n, zero);
@@ -6741,8 +6762,8 @@ static ind_status ind__rule_philox(ind__infer *in) {
 static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
     const ind__tensor_info *seed = ind__operand(in, k);
     if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__say_name(in, k),
-                       ind__say_type(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__describe_name(in, k),
+                       ind__describe_type(in, k));
 }
 
 static ind_status ind__rule_rand(ind__infer *in) {
@@ -6759,7 +6780,7 @@ static ind_status ind__rule_randint(ind__infer *in) {
     if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
     if (!ind_known_lt(low, high))
         return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
-                           ind__say_size(in, low), ind__say_size(in, high));
+                           ind__describe_size(in, low), ind__describe_size(in, high));
     ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
     return IND_OK;
 }
@@ -6790,13 +6811,13 @@ static ind_status ind__rule_multinomial(ind__infer *in) {
     ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
     if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
     if (x->rank != 1 && x->rank != 2)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
     ind_expr weights = x->size[x->rank - 1];
     if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
-                           ind__say_size(in, samples), in->attr[1].i ? "..)" : ind__say_size(in, weights));
+                           ind__describe_size(in, samples), in->attr[1].i ? "..)" : ind__describe_size(in, weights));
     }
     size[0] = x->size[0];
     size[x->rank - 1] = samples;
@@ -6907,7 +6928,7 @@ static ind_value graph__lower_bernoulli(ind_ops *o, const ind_expr *index, int r
     return ind_op_cast(o, ind_op_lt(o, u, graph__lower_operand(o, l, 0, index, rank)), l->compute);
 }
 
-static ind_value graph__dropout_kept(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__dropout_mask(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     if (!l->node->attr[1].i) return ind_op_constant_int(o, 1, IND_BOOL);
     ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 24, 0);
     return ind_op_ge(o, u, graph__lower_float(o, l, l->node->attr[0].f));
@@ -6918,14 +6939,14 @@ static ind_value graph__dropout_element(ind_ops *o, const ind_expr *index, int r
     double p = l->node->attr[0].f;
     if (!l->node->attr[1].i) return x;
     ind_value scaled = ind_op_mul(o, x, graph__lower_float(o, l, p < 1 ? 1 / (1 - p) : 0));
-    return ind_op_where(o, graph__dropout_kept(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
+    return ind_op_where(o, graph__dropout_mask(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
 }
 
 static ind_status graph__lower_native_dropout(graph__lower_ctx *l, ind__box **results) {
     ind_status status =
         graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__dropout_element, &results[0]);
     if (status) return status;
-    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_kept, &results[1]);
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_mask, &results[1]);
 }
 
 static ind_value graph__random_key(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -6961,10 +6982,10 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
     ind_value all = ind__box_load(o, l->part[0], s.at, rank);
     o->mask = outer;
-    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
-    place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
-    if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
+    ind_value position = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    position = ind_op_minimum(o, position, ind_op_index(o, last, IND_I64));
+    if (ind_known_true(some)) return position;
+    ind_expr at = ind_op_indirect(o, position, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 
@@ -7030,7 +7051,8 @@ static ind_status ind__rule_fill(ind__infer *in) {
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
     if (!expands) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
-                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -7100,7 +7122,7 @@ static ind_status ind__check_alpha(ind__infer *in, ind_dtype promoted) {
         if (ind__operand(in, k)->dtype != IND_BOOL) continue;
         return ind__reject(in, IND_TYPE_MISMATCH,
                            "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
-                           ind__say_name(in, k));
+                           ind__describe_name(in, k));
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(promoted)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
@@ -7117,7 +7139,7 @@ static ind_status ind__check_pow(ind__infer *in, ind_dtype promoted) {
     if (ind_dtype_is_float(promoted) || !e->weak) return IND_OK;
     if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
-                       ind__say_name(in, 0));
+                       ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_pow(ind__infer *in) {
@@ -7136,7 +7158,7 @@ static ind_status ind__check_div(ind__infer *in, ind_dtype promoted) {
                            mode ? mode : "");
     }
     if (promoted != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_div(ind__infer *in) {
@@ -7149,7 +7171,7 @@ static ind_status ind__rule_div(ind__infer *in) {
 static ind_status ind__check_round(ind__infer *in, ind_dtype promoted) {
     if (in->attr[0].i == 0 || ind_dtype_is_float(promoted)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_round(ind__infer *in) {
@@ -7323,7 +7345,7 @@ static ind_value graph__lower_pow(ind_ops *o, const ind_expr *index, int rank, g
 }
 
 /* floor, ceil, trunc and round return integers unchanged. */
-static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__lower_to_integer(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (!ind_dtype_is_float(l->compute)) return x;
     int64_t decimals = l->node->op == IND_OP_ROUND ? l->node->attr[0].i : 0;
@@ -7354,7 +7376,7 @@ static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, g
 }
 
 /* True if the remainder r of a division is nonzero and has the sign opposite to the divisor's. */
-static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
+static ind_value graph__lower_opposite_sign(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
     return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
@@ -7365,7 +7387,7 @@ static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_
 static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value r = ind_op_fmod(o, a, b);
-    return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
+    return ind_op_where(o, graph__lower_opposite_sign(o, l, r, b), ind_op_add(o, r, b), r);
 }
 
 /* The largest integer <= a / b, from the exact remainder (Python's float_floor_div). */
@@ -7373,7 +7395,7 @@ static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_val
     ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
     ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
     ind_value q = ind_op_div(o, ind_op_sub(o, a, r), b);
-    q = ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_sub(o, q, one), q);
+    q = ind_op_where(o, graph__lower_opposite_sign(o, l, r, b), ind_op_sub(o, q, one), q);
     ind_value whole = ind_op_floor(o, q);
     ind_value above = ind_op_gt(o, ind_op_sub(o, q, whole), graph__lower_float(o, l, 0.5));
     whole = ind_op_where(o, above, ind_op_add(o, whole, one), whole);
@@ -7391,7 +7413,7 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
         return of_float ? ind_op_trunc(o, q) : q;
     }
     if (of_float) return graph__float_floor_div(o, l, a, b);
-    ind_value astray = graph__lower_astray(o, l, ind_op_fmod(o, a, b), b);
+    ind_value astray = graph__lower_opposite_sign(o, l, ind_op_fmod(o, a, b), b);
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
@@ -7465,10 +7487,10 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(MINIMUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MINIMUM, AND)                         \
     X(NEG, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, NEG, NONE)                                 \
     X(RECIPROCAL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, RECIPROCAL, NONE)                   \
-    X(FLOOR, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, FLOOR, NONE)                          \
-    X(CEIL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, CEIL, NONE)                            \
-    X(TRUNC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, TRUNC, NONE)                          \
-    X(ROUND, ind__rule_round, graph__lower_pointwise, graph__lower_to_whole, RINT, NONE)                               \
+    X(FLOOR, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_integer, FLOOR, NONE)                        \
+    X(CEIL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_integer, CEIL, NONE)                          \
+    X(TRUNC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_integer, TRUNC, NONE)                        \
+    X(ROUND, ind__rule_round, graph__lower_pointwise, graph__lower_to_integer, RINT, NONE)                             \
     X(ABS, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, ABS, NONE)                                 \
     X(SIGN, ind__rule_pointwise, graph__lower_pointwise, graph__lower_sign, NONE, NONE)                                \
     X(SQUARE, ind__rule_square, graph__lower_pointwise, graph__lower_square, NONE, NONE)                               \
@@ -7731,8 +7753,8 @@ static ind_value graph__lower_polygamma(ind_ops *o, const ind_expr *index, int r
 static ind_status ind__check_where(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
-                       ind__say_type(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__describe_name(in, 0),
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_where(ind__infer *in) {
@@ -7745,14 +7767,14 @@ static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     if (v->rank != 0) return ind__need_rank(in, k, 0);
     if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
-                       ind__say_name(in, 0), ind__say_type(in, 0), ind_dtype_name(v->dtype));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), ind_dtype_name(v->dtype));
 }
 
 static ind_status ind__rule_masked_fill(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     }
     if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
@@ -7949,7 +7971,7 @@ static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype promoted) {
     if (promoted != IND_U8 ||
         ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
         return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_hardtanh(ind__infer *in) {
@@ -8032,7 +8054,7 @@ static void ind__expand_glu(ind__expansion *e) {
     ind_expr size = ind_tensor_size(e->x[0], dim), half = ind_expr_floordiv(size, ind__e(e, 2));
     if (!ind_known_eq(ind_expr_mul(half, ind__e(e, 2)), size)) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
-                    ind__say_operand(e, 0, text, sizeof text));
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     ind_expr none = {0};
@@ -8056,7 +8078,8 @@ static void ind__expand_prelu(ind__expansion *e) {
         if (rank > 1 && !one && !ind_known_eq(size[1], ind_tensor_size(x, 1))) {
             char first[300], second[300];
             ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
-                        ind__say_operand(e, 1, first, sizeof first), ind__say_operand(e, 0, second, sizeof second));
+                        ind__describe_operand(e, 1, first, sizeof first),
+                        ind__describe_operand(e, 0, second, sizeof second));
             return;
         }
         w = ind_view(w, size, rank);
@@ -8186,7 +8209,7 @@ static ind_status ind__rule_sum(ind__infer *in) {
     if (in->op == IND_OP_MEAN && !ind_dtype_is_float(dtype)) {
         return ind__reject(in, IND_TYPE_MISMATCH,
                            "the mean of %s (%s) needs a floating-point type; cast it or give dtype",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
     return IND_OK;
@@ -8209,7 +8232,7 @@ static ind_status ind__rule_argmax(ind__infer *in) {
     uint32_t mask;
     if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
     if (x->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);
@@ -8608,7 +8631,7 @@ static ind_status ind__rule_vector_norm(ind__infer *in) {
     if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
     if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
         return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
     if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
@@ -8629,8 +8652,8 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
     for (uint32_t k = 0; k < 2; k++) {
         if (ind__operand(in, k)->rank >= 2) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, k),
-                           ind__say_type(in, k));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+                           ind__describe_name(in, k), ind__describe_type(in, k));
     }
     if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
     if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {
@@ -8857,8 +8880,8 @@ static ind_status ind__rule_softmax_half(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_float(in, 0)) return in->status;
     if (widens && !half) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "half_to_float is for f16 and bf16; %s is %s",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, widens ? IND_F32 : x->dtype, x->size, x->rank);
     return IND_OK;
@@ -8871,7 +8894,7 @@ static ind_status ind__rule_softmax(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_dtype_is_float(dtype)) {
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; cast it to a floating-point type or give dtype",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, dtype, x->size, x->rank);
     return IND_OK;
@@ -8973,8 +8996,8 @@ static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, i
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], t->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__say_name(in, 1),
-                       ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__describe_name(in, 1),
+                       ind__describe_type(in, 1), ind__describe_name(in, 0), ind__describe_type(in, 0), want);
 }
 
 static ind_status ind__rule_class_loss(ind__infer *in) {
@@ -8986,8 +9009,8 @@ static ind_status ind__rule_class_loss(ind__infer *in) {
         if (d != classes) rows[num_rows++] = x->size[d];
     }
     if (!ind_known_le(ind_int(in->c, 1), x->size[classes])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__say_name(in, 0),
-                           ind__say_type(in, 0), classes);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), classes);
     }
     if (ind__check_loss_target(in, rows, num_rows)) return in->status;
     ind__agreement weights = {2, 0, " elements", 0, classes, "has", " classes"};
@@ -9383,12 +9406,13 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; its shape must be normalized_shape, the last %d dimension%s of "
                            "%s (%s)",
-                           ind__say_name(in, k), ind__say_type(in, k), shape->count, shape->count == 1 ? "" : "s",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, k), ind__describe_type(in, k), shape->count,
+                           shape->count == 1 ? "" : "s", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
-                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_normalized_shape(ind__infer *in) {
@@ -9401,7 +9425,7 @@ static ind_status ind__check_normalized_shape(ind__infer *in) {
     if (!fits) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     return IND_OK;
 }
@@ -9433,17 +9457,19 @@ static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
-                           ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
-                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__need_channels(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_channel_norm(ind__infer *in) {
@@ -9475,8 +9501,8 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
                            k == 0   ? "N"
                            : k == 1 ? "C"
                                     : "HxW",
-                           ind__say_size(in, in->attr[k].e), ind__say_name(in, 0), ind__say_type(in, 0),
-                           ind__say_size(in, have[k]), ind__say_differ(in, in->attr[k].e, have[k]));
+                           ind__describe_size(in, in->attr[k].e), ind__describe_name(in, 0), ind__describe_type(in, 0),
+                           ind__describe_size(in, have[k]), ind__describe_difference(in, in->attr[k].e, have[k]));
     }
     return IND_OK;
 }
@@ -9487,7 +9513,8 @@ static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
     if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
-                       ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0), (long long)groups);
+                       ind__describe_size(in, x->size[1]), ind__describe_name(in, 0), ind__describe_type(in, 0),
+                       (long long)groups);
 }
 
 static ind_status ind__rule_group_norm(ind__infer *in) {
@@ -9539,8 +9566,8 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__say_name(in, k), ind__say_type(in, k),
-                       want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__describe_name(in, k),
+                       ind__describe_type(in, k), want);
 }
 
 /* True if gradient r (of the input, the weight, the bias) is requested. Layer norm gives those of weight and bias only
@@ -10074,7 +10101,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
     int dim;
     if (x->rank == 0)
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
-                           ind__say_name(in, 0));
+                           ind__describe_name(in, 0));
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (n < 0 || n > IND__MAX_DIFFS)
         return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
@@ -10087,8 +10114,8 @@ static ind_status ind__rule_diff(ind__infer *in) {
         for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
         if (!fits)
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
-                               ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0),
-                               dim);
+                               ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                               ind__describe_type(in, 0), dim);
         size[dim] = ind_expr_add(size[dim], y->size[dim]);
     }
     size[dim] = ind_expr_max(ind_expr_sub(size[dim], ind_int(in->c, n)), zero);
@@ -10140,7 +10167,8 @@ static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) 
     if (own == 1 && !ind_known_eq(ind_tensor_size(x, 0), ind_tensor_size(e->x[0], dim))) {
         char text[300], of_y[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
-                    ind__say_operand(e, 1, text, sizeof text), dim, ind__say_operand(e, 0, of_y, sizeof of_y));
+                    ind__describe_operand(e, 1, text, sizeof text), dim,
+                    ind__describe_operand(e, 0, of_y, sizeof of_y));
         return false;
     }
     for (int d = 0; d < rank; d++) size[d] = d < rank - own ? ind__e(e, 1) : ind_tensor_size(x, d - (rank - own));
@@ -10161,7 +10189,7 @@ static void ind__expand_trapezoid(ind__expansion *e) {
     for (int k = 0; k <= given; k++) {
         char text[300];
         if (ind_tensor_dtype(e->x[k]) == IND_BOOL)
-            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__say_operand(e, k, text, sizeof text));
+            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__describe_operand(e, k, text, sizeof text));
     }
     if (given && !ind__trapezoid_steps(e, dim, &steps)) return;
     ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);
@@ -10250,12 +10278,12 @@ static ind_status ind__rule_topk(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (x->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
         return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
-                           ind__say_size(in, k), ind__say_size(in, all), dim, ind__say_name(in, 0),
-                           ind__say_type(in, 0), ind__say_fact(in, ind_expr_le(k, all)));
+                           ind__describe_size(in, k), ind__describe_size(in, all), dim, ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), ind__describe_fact(in, ind_expr_le(k, all)));
     }
     for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
     ind__set_result(in, 0, x->dtype, size, x->rank);
@@ -10316,10 +10344,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
-    int dim, which;          /* which: index into sorted */
-    bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
+    ind__box *x, *sorted[2];    /* the sorted values and positions along dim */
+    int dim, which;             /* which: index into sorted */
+    bool keepdim, all;          /* all: x is flat */
+    ind__box *start, *position; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {
@@ -10364,14 +10392,14 @@ static ind_status ind__rule_ranked(ind__infer *in) {
     if (ind__dim_or_all(in, along, &mask)) return in->status;
     if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
     if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
     ind_expr one = ind_int(in->c, 1), size = one;
     for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
     if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
-                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
-                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+                           ind__describe_size(in, in->attr[0].e), ind__describe_size(in, size),
+                           ind__describe_fact(in, ind_expr_le(in->attr[0].e, size)));
     }
     ind__reduced(in, mask, keepdim, x->dtype, 0);
     ind__reduced(in, mask, keepdim, IND_I64, 1);
@@ -10402,11 +10430,11 @@ static ind_status ind__rule_quantile(ind__infer *in) {
     ind__type reduced;
     uint32_t mask;
     if (x->dtype != IND_F32 && x->dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     if (!number && (q->dtype != x->dtype || q->rank > 1))
         return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
-                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+                           ind__describe_type(in, 1), ind_dtype_name(x->dtype));
     double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
     if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
     if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
@@ -10502,10 +10530,10 @@ static ind_expr graph__row_size(const graph__ranked *u) {
     return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
 }
 
-/* Value or position number `place` of the sorted row. */
-static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+/* Value or position number `position` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value position) {
     ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* an empty row is never read */
-    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, position, some, false);
     if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
     return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
 }
@@ -10522,7 +10550,7 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
 }
 
 /* Position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN. */
-static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+static ind_value graph__median_position(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
     ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
@@ -10531,15 +10559,15 @@ static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const i
     return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
 }
 
-static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+static ind_value graph__ranked_position(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_expr outer[IND_MAX_RANK];
     ind_expr one = ind_int(u->l->context, 1);
     if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
-    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
-    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_position(o, u, at);
+    if (!u->position) return ind_op_constant_int(o, 0, IND_I64);
     for (int d = 0, k = 0; d < u->x->rank; d++)
         if (d != u->dim) outer[k++] = at[d];
-    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+    return ind__box_load(o, u->position, outer, u->x->rank - 1);
 }
 
 /* The median of an empty row is NaN. */
@@ -10548,10 +10576,10 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
     ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
     (void)rank;
     graph__row_at(u, index, at);
-    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_position(o, u, at));
     ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
-    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value v = graph__row_element(o, u, at, graph__ranked_position(o, u, at));
     o->mask = outer;
     ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
     return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;
@@ -10562,24 +10590,25 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
 /* 0 if this element continues a run, else its position; the running maximum is the start of the run. */
 static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
-    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
-    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
-    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), position = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(position, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, position), IND_BOOL), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
     ind_value before = ind__box_load(o, u->sorted[0], at, rank);
     o->mask = outer;
     ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
-    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, position, IND_I64));
 }
 
 /* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
-    ind_expr place = index[rank - 1];
-    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_expr position = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? position : index[k++];
     ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
-    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    ind_value length =
+        ind_op_sub(o, ind_op_index(o, ind_expr_add(position, ind_int(u->l->context, 1)), IND_I64), start);
     length = ind_op_add(o, length, length);
     if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
     return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
@@ -10604,7 +10633,7 @@ static ind_status graph__find_longest_run(graph__ranked *u) {
                              .rrank = 1,
                              .fn = graph__run_length,
                              .user = u};
-    return status ? status : ind__box_reduction(p, &d, &u->place);
+    return status ? status : ind__box_reduction(p, &d, &u->position);
 }
 
 static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
@@ -10635,17 +10664,17 @@ static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int 
     bool skips = l->node->op == IND_OP_NANQUANTILE;
     ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
     ind_value q = graph__lower_operand(o, l, 1, index, lists);
-    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
-    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind_value position = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) position = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), position);
     ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
-    if (how == IND__LOWER) place = ind_op_floor(o, place);
-    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
-    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
-    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    if (how == IND__LOWER) position = ind_op_floor(o, position);
+    if (how == IND__HIGHER) position = ind_op_ceil(o, position);
+    if (how == IND__NEAREST_RANK) position = ind__emit1(o, IND_LOOP_RINT, position);
+    ind_value low = ind_op_floor(o, position), weight = ind_op_sub(o, position, low);
     ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
     if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
     ind_value half = ind_op_constant(o, 0.5, type);
-    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, position), IND_I64));
     if (how == IND__MIDPOINT) weight = half;
     ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
     return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),
@@ -10681,8 +10710,8 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
-                       ind__say_type(in, s),
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__describe_name(in, s),
+                       ind__describe_type(in, s),
                        in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
@@ -10692,7 +10721,7 @@ static ind_status ind__check_sorter(ind__infer *in) {
     for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
     if (fits) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
-                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_type(in, 0));
+                       ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_searchsorted(ind__infer *in) {
@@ -10766,13 +10795,13 @@ static void ind__expand_histc(ind__expansion *e) {
     if (dtype != IND_F64) x = ind_cast(x, IND_F32);
     if (e->g->status || !ind__histc_range(e, x, range)) return;
     ind_tensor width = ind_sub(range[1], range[0]);
-    ind_tensor place = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
+    ind_tensor bin = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
     ind_tensor inside = ind_logical_and(ind_ge(x, range[0]), ind_le(x, range[1]));
-    inside = ind_logical_and(inside, ind_isfinite(place));
-    place = ind_minimum(ind_where(inside, place, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
+    inside = ind_logical_and(inside, ind_isfinite(bin));
+    bin = ind_minimum(ind_where(inside, bin, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
     ind_expr size = ind__e(e, bins);
     ind_tensor counts = ind_full(e->g, &size, 1, 0, IND_I64);
-    counts = ind_index_add(counts, 0, ind_cast(place, IND_I64), ind_cast(inside, IND_I64), 1);
+    counts = ind_index_add(counts, 0, ind_cast(bin, IND_I64), ind_cast(inside, IND_I64), 1);
     e->y = ind_cast(counts, dtype);
 }
 
@@ -10791,7 +10820,7 @@ static void ind__expand_bincount(ind__expansion *e) {
     ind_expr size = ind_tensor_size(e->x[0], 0), least = e->a[0].e;
     if (!ind__need_rank_of(e, 0, 1, 1)) return;
     if (dtype == IND_BOOL || ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__say_operand(e, 0, text, sizeof text));
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     if (!ind_known_le(ind__e(e, 0), least) || (e->a[1].kind == IND__ATTR_NONE && ind__is_int(least, 0))) {
@@ -10854,8 +10883,9 @@ static ind_status ind__need_within(ind__infer *in, uint32_t a, uint32_t b, int d
     ind_expr x = ind__operand(in, a)->size[d], y = ind__operand(in, b)->size[d];
     if (ind_known_le(x, y)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s",
-                       ind__say_name(in, a), ind__say_type(in, a), ind__say_name(in, b), ind__say_type(in, b), d,
-                       ind__say_size(in, x), ind__say_size(in, y), ind__say_fact(in, ind_expr_le(x, y)));
+                       ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b),
+                       ind__describe_type(in, b), d, ind__describe_size(in, x), ind__describe_size(in, y),
+                       ind__describe_fact(in, ind_expr_le(x, y)));
 }
 
 static ind_status ind__rule_gather(ind__infer *in) {
@@ -10877,7 +10907,8 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, 1), ind__say_type(in, 1));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     if (x->rank == 0) return IND_OK;
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
@@ -10924,7 +10955,7 @@ static ind_status ind__reject_mask(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_NOT_SUPPORTED,
                        "%s is a mask; how many elements it takes depends on its data, which no declared size can say "
                        "(where and masked reductions do most of what masks do)",
-                       ind__say_name(in, k));
+                       ind__describe_name(in, k));
 }
 
 /* The type of x[indices], with the number of broadcast dimensions in *x. */
@@ -10933,7 +10964,8 @@ static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type
     ind__shape s = {0};
     if (in->num_operands - x->first > (uint32_t)self->rank)
         return ind__reject(in, IND_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
-                           (unsigned)(in->num_operands - x->first), ind__say_name(in, 0), ind__say_type(in, 0));
+                           (unsigned)(in->num_operands - x->first), ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     bool any = false;
     for (uint32_t k = x->first; k < in->num_operands; k++) {
         if (!in->operand[k]) continue;
@@ -11019,7 +11051,8 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
         if (ind__is_int(b[d], 1)) b[d] = a[d];
         if (ind_known_eq(a[d], b[d])) continue;
         ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
-                    ind__say_operand(e, 0, first, sizeof first), ind__say_operand(e, 1, second, sizeof second));
+                    ind__describe_operand(e, 0, first, sizeof first),
+                    ind__describe_operand(e, 1, second, sizeof second));
         return;
     }
     e->y = ind_gather(ind_expand(x, a, rank), dim, ind_expand(i, b, rank));
@@ -11180,7 +11213,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what is indexed is %s, to which it must broadcast",
-                       ind__say_name(in, k), ind__say_type(in, k), text);
+                       ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 
 static ind_status ind__rule_index_put(ind__infer *in) {
@@ -11208,14 +11241,14 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
     bool given = v->kind != IND__ATTR_NONE;
     if (given == ind__has_operand(in, 2)) return ind__reject(in, IND_INVALID_ARGUMENT, "either src or value is needed");
     if (!given || !ind__is_fraction(v) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__say_type(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
     if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -11247,7 +11280,7 @@ static ind_status ind__check_index_source(ind__infer *in, int dim) {
         ind__agreement other = {2, d, "", 0, d, "has", ""}, along = {2, d, "", 1, 0, "has", " indices"};
         if (d == dim && !line && !ind__is_int(ind__operand(in, 2)->size[d], 1))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one element in dim %d, as there is one index",
-                               ind__say_name(in, 2), ind__say_type(in, 2), d);
+                               ind__describe_name(in, 2), ind__describe_type(in, 2), d);
         if ((d != dim || line) && ind__need_agree(in, d == dim ? along : other)) return in->status;
     }
     return IND_OK;
@@ -11261,7 +11294,7 @@ static ind_status ind__rule_index_scatter(ind__infer *in) {
     if (in->op != IND_OP_INDEX_FILL && ind__check_index_source(in, dim)) return in->status;
     if (in->op != IND_OP_INDEX_COPY && ind__is_fraction(&in->attr[1]) && !ind_dtype_is_float(x->dtype))
         return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where self is %s",
-                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__say_type(in, 0));
+                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__describe_type(in, 0));
     return ind__like_self(in);
 }
 
@@ -11332,8 +11365,8 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
+    if (rank) at[dim] = position;
     if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
@@ -11437,8 +11470,8 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     ind_value target = graph__lower_operand_as(o, l, 1, rank ? index + dim : index, rank != 0, IND_I64);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
+    if (rank) at[dim] = position;
     if (fill)
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
     else
@@ -11454,7 +11487,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
     if (rank) size[dim] = index->rank ? index->size[0] : ind_int(l->context, 1);
-    l->whole_dims = rank ? rank - 1 - dim : 0;
+    l->scatter.whole_dims = rank ? rank - 1 - dim : 0;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, rank, graph__index_scatter_element,
                                      l->node->op == IND_OP_INDEX_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -11490,7 +11523,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
     for (int d = 0; d < s.rank; d++) size[x.at + d] = s.size[d];
     for (int d = 0; d < l->result->rank; d++)
         if (x.result_of[d] >= 0) size[x.result_of[d]] = l->result->size[d];
-    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->whole_dims;) l->whole_dims++;
+    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->scatter.whole_dims;)
+        l->scatter.whole_dims++;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, x.rank, graph__index_put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -11498,8 +11532,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
 static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     ind_value mask = {0}, target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
-    ind_expr place = graph__lower_target(o, target, numel, true, &mask);
-    ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
+    ind_expr position = graph__lower_target(o, target, numel, true, &mask);
+    ind__delinearise(l->context, position, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }
@@ -11545,7 +11579,8 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
         if (ind__need_agree(in, w)) return in->status;
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s",
+                           ind__describe_size(in, in->attr[0].e));
     if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
@@ -11573,10 +11608,10 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
 /* ---- embedding bags */
 
 typedef struct ind__bags {
-    ind_tensor rows, kept; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
-    ind_tensor bag;        /* of each row, [N]; none: dimension 0 numbers the bags */
-    ind_tensor checks;     /* zeros, [bags] of weight's type; computing them checks the offsets */
-    ind_expr num;          /* number of bags */
+    ind_tensor rows, counted; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
+    ind_tensor bag;           /* of each row, [N]; none: dimension 0 numbers the bags */
+    ind_tensor checks;        /* zeros, [bags] of weight's type; computing them checks the offsets */
+    ind_expr num;             /* number of bags */
 } ind__bags;
 
 static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
@@ -11601,7 +11636,7 @@ static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, in
     ind_expr none = {0}, size[2];
     int rank = ind_tensor_rank(b->rows) - 1;
     for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(b->rows, d);
-    ind_tensor one = b->kept.id ? ind_cast(b->kept, dtype) : ind_full(e->g, size, rank, 1, dtype);
+    ind_tensor one = b->counted.id ? ind_cast(b->counted, dtype) : ind_full(e->g, size, rank, 1, dtype);
     if (!b->bag.id) return ind_sum(one, (const int[]){1}, 1, true, IND_DTYPE_NONE);
     return ind_unsqueeze(ind_index_add(ind__zeros(e, b->num, none, dtype), 0, b->bag, one, 1), 1);
 }
@@ -11609,7 +11644,7 @@ static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, in
 static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_tensor count) {
     const int one = 1;
     ind_tensor most, rows = b->rows;
-    if (b->kept.id) rows = ind_where(ind_unsqueeze(b->kept, -1), rows, ind_scalar(e->g, -INFINITY));
+    if (b->counted.id) rows = ind_where(ind_unsqueeze(b->counted, -1), rows, ind_scalar(e->g, -INFINITY));
     if (!b->bag.id) {
         most = ind_amax(rows, &one, 1, false);
     } else {
@@ -11637,10 +11672,10 @@ static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind
     ind_tensor zero = ind_scalar_int(e->g, 0), bag = ind_arange(e->g, ind__e(e, 0), num, one, IND_I64);
     begin = ind_cast(begin, IND_I64);
     ind_tensor last = ind_pad(begin, before, 2, IND_PAD_CONSTANT, 0);
-    ind_tensor place = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
+    ind_tensor position = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
     ind_tensor first = ind_where(ind_eq(bag, zero), begin, zero);
     ind_tensor checks =
-        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, place, ind_expr_add(n, one), dtype));
+        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, position, ind_expr_add(n, one), dtype));
     if (!whole.id) return checks;
     ind_tensor end = ind_cast(ind_slice(whole, 0, one, none, none), IND_I64);
     end = ind_sub(end, ind__size_number(e, n, IND_I64));
@@ -11655,15 +11690,15 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_expr none = {0};
     if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
     if (ind_tensor_dtype(offsets) != IND_I32 && ind_tensor_dtype(offsets) != IND_I64) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__say_operand(e, 2, text, sizeof text));
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__describe_operand(e, 2, text, sizeof text));
         return false;
     }
     ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
     b->num = ind_tensor_size(begin, 0);
     b->checks = ind__bag_checks(e, begin, e->a[1].i ? offsets : IND_NO_TENSOR);
-    ind_tensor place =
+    ind_tensor position =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
-    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
+    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, position, false, true, IND_NO_TENSOR), -1);
     b->bag = ind_maximum(bag, ind__num(e, 0)); /* negative only if the first offset is refused */
     return true;
 }
@@ -11674,8 +11709,8 @@ static bool ind__bag_weights_fit(ind__expansion *e) {
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
     for (int d = 0; d < ind_tensor_rank(e->x[1]); d++) {
         if (ind_known_eq(ind_tensor_size(e->x[3], d), ind_tensor_size(e->x[1], d))) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s", ind__say_operand(e, 3, text, sizeof text),
-                    ind__say_operand(e, 1, second, sizeof second));
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s",
+                    ind__describe_operand(e, 3, text, sizeof text), ind__describe_operand(e, 1, second, sizeof second));
         return false;
     }
     return true;
@@ -11707,7 +11742,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
         int64_t padding = e->a[2].i, rows = 0;
         if (padding < 0 && !ind__known_size(e, weight, 0, "the number of rows, from which padding_idx counts,", &rows))
             return;
-        b.kept = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
+        b.counted = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
     }
     ind_tensor count = average || largest ? ind__bag_count(e, &b, ind_tensor_dtype(weight)) : weight;
     if (largest) {
@@ -11715,7 +11750,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
         return;
     }
     if (ind__given(e, 3)) b.rows = ind_mul(b.rows, ind_unsqueeze(e->x[3], -1));
-    if (b.kept.id) b.rows = ind_where(ind_unsqueeze(b.kept, -1), b.rows, ind_scalar(e->g, 0));
+    if (b.counted.id) b.rows = ind_where(ind_unsqueeze(b.counted, -1), b.rows, ind_scalar(e->g, 0));
     e->y = ind__bag_sum(&b, b.rows);
     if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
 }
@@ -11746,7 +11781,7 @@ static void graph__embedding_count_element(ind_ops *o, const ind_expr *index, in
                                            graph__lower_ctx *l) {
     ind_value mask = {0};
     ind_expr row = graph__embedding_row(o, index, rank, l, &mask);
-    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->mode);
+    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->scatter.mode);
 }
 
 static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
@@ -11755,7 +11790,7 @@ static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int 
     ind_expr at[2] = {graph__embedding_row(o, index, rank - 1, l, &mask), index[rank - 1]};
     ind_value v = graph__lower_operand(o, l, 0, index, rank);
     if (l->part[1]) v = ind_op_div(o, v, graph__lower_cast(o, ind__box_load(o, l->part[1], at, 1), l->compute));
-    ind__emit_scatter(o, to, at, 2, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, 2, v, mask, l->scatter.mode);
 }
 
 static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box **results) {
@@ -11770,7 +11805,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     }
     if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 2, &base);
     if (status) return status;
-    l->whole_dims = 1;
+    l->scatter.whole_dims = 1;
     return graph__lower_scatter_loop(l, base, grad->size, grad->rank, graph__embedding_add_element, IND_REDUCE_SUM,
                                      results);
 }
@@ -11844,7 +11879,7 @@ static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t s
     if (!ind__expr_is_size(least->e) || !ind__expr_is_size(limit) || !ind_known_le(ind_int(in->c, 0), least->e) ||
         !ind_known_le(least->e, limit))
         return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
-                           ind__say_size(in, least->e), ind__say_size(in, limit));
+                           ind__describe_size(in, least->e), ind__describe_size(in, limit));
     if (ind__data_length(in, limit, source, length)) return in->status;
     if (in->bounded && ind_expr_same(least->e, limit)) *length = limit;
     return IND_OK;
@@ -11862,8 +11897,8 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     ind__shape s = {0};
     ind_expr length;
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     }
     if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
     const ind__tensor_info *mask = ind__operand(in, 1);
@@ -11886,10 +11921,11 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
     if (ind__need_index(in, k)) return in->status;
     if (repeats->rank > 1)
         return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
-                           ind__say_name(in, k), ind__say_type(in, k));
+                           ind__describe_name(in, k), ind__describe_type(in, k));
     if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s", ind__say_name(in, k),
-                       ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
+    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s",
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_size(in, size),
+                       ind__describe_difference(in, repeats->size[0], size));
 }
 
 /* Returns the length of a repeated dimension: given, or data-dependent and at most the given maximum. */
@@ -11902,7 +11938,7 @@ static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
                            "never exceeds");
     if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
         return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
-                           bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
+                           bound == given ? "output_size" : "max_output_size", ind__describe_size(in, bound->e));
     if (bound == most) return ind__data_length(in, most->e, 0, length);
     *length = given->e;
     return IND_OK;
@@ -11934,8 +11970,8 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
         return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
@@ -12098,7 +12134,8 @@ static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind
 }
 
 /* Returns the position of a selected point among all selected ones. *mask: true if this point is selected. */
-static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
+static ind_expr graph__selected_position(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                         ind_value *mask) {
     ind_context *c = l->context;
     ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
     ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
@@ -12119,7 +12156,7 @@ static ind_value graph__is_nonzero(ind_ops *o, const ind_expr *index, int rank, 
 
 static void graph__nonzero_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_value mask;
-    ind_expr at[2] = {graph__chosen_place(o, index, rank, l, &mask)};
+    ind_expr at[2] = {graph__selected_position(o, index, rank, l, &mask)};
     for (int d = 0; d < rank; d++) {
         at[1] = ind_int(l->context, d);
         ind__emit_scatter(o, to, at, 2, ind_op_index(o, index[d], IND_I64), mask, IND_REDUCE_NONE);
@@ -12142,7 +12179,7 @@ static ind_value graph__is_selected(ind_ops *o, const ind_expr *index, int rank,
 
 static void graph__select_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_value mask;
-    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind_expr at = graph__selected_position(o, index, rank, l, &mask);
     ind__emit_scatter(o, to, &at, 1, graph__lower_operand(o, l, 0, index, rank), mask, IND_REDUCE_NONE);
 }
 
@@ -12344,7 +12381,7 @@ static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, grap
 
 static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_value mask;
-    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind_expr at = graph__selected_position(o, index, rank, l, &mask);
     ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
 }
 
@@ -12396,7 +12433,7 @@ static ind_status graph__lower_unique_counts(graph__lower_ctx *l, ind_expr lengt
    left. */
 
 /* Returns the index of part `part` of slice `number`; parts are in row-major order. */
-static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
+static void graph__slice_index(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK], rest[IND_MAX_RANK];
     int rank = 0;
@@ -12410,13 +12447,13 @@ static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_e
 static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
-    graph__slice_place(l, index[1], index[0], at);
+    graph__slice_index(l, index[1], index[0], at);
     return ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
 }
 
 /* Combines the ranks of two parts to one number that orders the pairs. With an odd number of parts, the last one has no
    partner. */
-static ind_value graph__joined_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__paired_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr at[2] = {ind_expr_mul(index[0], ind_int(c, 2)), index[1]};
     ind_value first = ind__box_load(o, l->slices.ranks, at, rank);
@@ -12471,7 +12508,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     for (; most > 1 && !status; most = most / 2 + most % 2) {
         status = graph__rank_rows(l, dtype, rows);
         rows = ind_expr_ceildiv(rows, two);
-        l->slices.key = graph__joined_ranks;
+        l->slices.key = graph__paired_ranks;
         dtype = IND_I64;
     }
     if (!status)
@@ -12486,7 +12523,7 @@ static ind_value graph__slice_differs(ind_ops *o, const ind_expr *index, int ran
     ind_value outer = o->mask, first = ind_op_index(o, ind_expr_eq(index[0], zero), IND_BOOL);
     (void)rank;
     ind_value x = graph__slice_part(o, (const ind_expr[]){index[1], index[0]}, 2, l), later = ind_op_not(o, first);
-    graph__slice_place(l, ind_expr_sub(index[0], ind_int(l->context, 1)), index[1], at);
+    graph__slice_index(l, ind_expr_sub(index[0], ind_int(l->context, 1)), index[1], at);
     o->mask = outer.id ? ind_op_and(o, outer, later) : later;
     ind_value y = ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
     o->mask = outer;
@@ -12514,13 +12551,13 @@ static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uin
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;
     (void)rank;
-    ind_expr place = graph__chosen_place(o, index, 1, l, &mask);
+    ind_expr position = graph__selected_position(o, index, 1, l, &mask);
     if (l->node->op == IND_OP_UNIQUE) {
         ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1));
         number = ind_op_indirect(o, ind__box_load(o, l->part[1], index, 1), some, false);
     }
     ind_value v = graph__slice_part(o, (const ind_expr[]){index[1], number}, 2, l);
-    graph__slice_place(l, place, index[1], at);
+    graph__slice_index(l, position, index[1], at);
     ind__emit_scatter(o, to, at, graph__lower_operand_info(l, 0)->rank, v, mask, IND_REDUCE_NONE);
 }
 
@@ -12616,10 +12653,10 @@ static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank
     char *to = ind__scratch(in);
     ind__print_type(to, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
-                       ind__say_name(in, 0), ind__say_type(in, 0), to,
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), to,
                        strstr(to, "-1") ? "is not a multiple of the given sizes"
                                         : "differs, or is not known to be equal",
-                       ind__say_fact(in, agree));
+                       ind__describe_fact(in, agree));
 }
 
 static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
@@ -12657,7 +12694,7 @@ static ind_status ind__rule_permute(ind__infer *in) {
     uint32_t mask;
     if (in->attr[0].count != x->rank) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d dims are given; %s (%s) has %d", in->attr[0].count,
-                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
     for (int d = 0; d < x->rank; d++) {
@@ -12686,7 +12723,7 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
     int lead = rank - x->rank;
     if (lead < 0) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
-                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     for (int d = 0; d < rank; d++) {
         size[d] = want[d];
@@ -12695,8 +12732,9 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
         if (ind__is_int(size[d], -1)) size[d] = old;
         if (!ind__is_int(old, 1) && !ind_known_eq(old, size[d])) {
             return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is %s and cannot become %s; only 1 expands%s",
-                               d - lead, ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, old),
-                               ind__say_size(in, size[d]), ind__say_differ(in, old, size[d]));
+                               d - lead, ind__describe_name(in, 0), ind__describe_type(in, 0),
+                               ind__describe_size(in, old), ind__describe_size(in, size[d]),
+                               ind__describe_difference(in, old, size[d]));
         }
     }
     if (ind__need_sizes(in, size, rank)) return in->status;
@@ -12742,7 +12780,8 @@ static ind_status ind__rule_slice(ind__infer *in) {
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_known_lt(ind_int(in->c, 0), step)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s; it must be greater than 0", ind__say_size(in, step));
+        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s; it must be greater than 0",
+                           ind__describe_size(in, step));
     }
     ind__slice_bounds(x->size[dim], &in->attr[1], &in->attr[2], &first, &last);
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -12759,7 +12798,7 @@ static ind_status ind__rule_select(ind__infer *in) {
     bool back = ind_known_lt(index, zero) && ind_known_le(zero, ind_expr_add(index, x->size[dim]));
     if (!front && !back) {
         return ind__reject(in, IND_OUT_OF_RANGE, "index %s is not known to lie within dim %d of %s (%s)",
-                           ind__say_size(in, index), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, index), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
     ind__set_result(in, 0, x->dtype, size, x->rank - 1);
@@ -12869,8 +12908,8 @@ static ind_status ind__rule_narrow(ind__infer *in) {
                 ind_known_le(ind_expr_add(start, length), x->size[dim]);
     if (!fits) {
         return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
-                           ind__say_size(in, start), ind__say_size(in, start), ind__say_size(in, length), dim,
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, start), ind__describe_size(in, start), ind__describe_size(in, length),
+                           dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     in->result[0].size[dim] = length;
@@ -12882,22 +12921,22 @@ static ind_status ind__rule_narrow(ind__infer *in) {
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
-    int64_t pieces = 1;
+    int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
-                           ind__say_size(in, length));
+                           ind__describe_size(in, length));
     }
-    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
-                           ind__say_size(in, ind_expr_ceildiv(whole, length)));
+                           ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
-    if (ind__need_results(in, pieces)) return in->status;
-    for (int64_t k = 0; k < pieces; k++) {
+    if (ind__need_results(in, parts)) return in->status;
+    for (int64_t k = 0; k < parts; k++) {
         ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
-        if (k + 1 < pieces) in->result[k].size[dim] = length;
-        if (pieces > 1 && k + 1 == pieces) {
-            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        if (k + 1 < parts) in->result[k].size[dim] = length;
+        if (parts > 1 && k + 1 == parts) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, parts - 1)));
         }
     }
     return IND_OK;
@@ -12933,8 +12972,8 @@ static ind_status ind__rule_split_with_sizes(ind__infer *in) {
     ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
     if (!ind_known_eq(total, x->size[dim])) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
-                           ind__say_size(in, total), dim, ind__say_name(in, 0), ind__say_type(in, 0),
-                           ind__say_size(in, x->size[dim]), ind__say_differ(in, total, x->size[dim]));
+                           ind__describe_size(in, total), dim, ind__describe_name(in, 0), ind__describe_type(in, 0),
+                           ind__describe_size(in, x->size[dim]), ind__describe_difference(in, total, x->size[dim]));
     }
     if (ind__need_results(in, sizes->count)) return in->status;
     for (int k = 0; k < sizes->count; k++) {
@@ -12953,7 +12992,7 @@ static ind_status ind__rule_unbind(ind__infer *in) {
     if (!ind_expr_is_int(x->size[dim], &n)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (ind__need_results(in, n)) return in->status;
     for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
@@ -12970,7 +13009,7 @@ static ind_status ind__rule_unfold(ind__infer *in) {
     ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
         return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
-                           ind__say_size(in, length), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, length), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     ind_expr windows = ind_expr_floordiv(ind_expr_sub(whole, length), step);
@@ -13019,7 +13058,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
     ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
     if (!begins || (!empty && !ind_known_lt(last, numel))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
-                           ind__say_size(in, last), ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, last), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, size->list, size->count);
     return IND_OK;
@@ -13162,11 +13201,11 @@ static void ind__expand_ravel(ind__expansion *e) {
 
 /* ---- views: lowerings */
 
-static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status);
+static bool graph__lower_whole_write(graph__lower_ctx *l, ind__box **results, ind_status *status);
 
 static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
-    if (graph__lower_put_through(l, results, &status)) return status;
+    if (graph__lower_whole_write(l, results, &status)) return status;
     results[0] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
@@ -13188,7 +13227,7 @@ static bool graph__is_permute_op(const ind__node *n) {
 
 static ind_status graph__lower_permute(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
-    if (graph__lower_put_through(l, results, &status)) return status;
+    if (graph__lower_whole_write(l, results, &status)) return status;
     ind_expr map[IND_MAX_RANK];
     int rank = l->result->rank;
     for (int d = 0; d < rank; d++) map[graph__permuted_dim(l->node, rank, d)] = graph__lower_view_index(l, d);
@@ -13208,7 +13247,7 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
 /* squeeze and unsqueeze: apart from those of size 1, the dimensions of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
-    if (graph__lower_put_through(l, results, &status)) return status;
+    if (graph__lower_whole_write(l, results, &status)) return status;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     int from = 0;
@@ -13306,12 +13345,12 @@ static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
     ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
     for (uint32_t k = 0; k < l->node->num_results; k++) {
-        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
-        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        const ind__tensor_info *part = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, part->size[d]);
         map[dim] = ind_expr_add(map[dim], start);
-        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), part->size, x->rank, map);
         if (!results[k]) return ind__failed(l->context);
-        start = ind_expr_add(start, piece->size[dim]);
+        start = ind_expr_add(start, part->size[dim]);
     }
     return IND_OK;
 }
@@ -13346,7 +13385,7 @@ static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
 static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
     ind_expr map[IND_MAX_RANK], index[IND_MAX_RANK];
     for (int d = 0; d < l->result->rank; d++) index[d] = graph__lower_view_index(l, d);
-    graph__diagonal_place(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
+    graph__diagonal_index(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
     return graph__lower_make_view(l, map, results);
 }
 
@@ -13432,7 +13471,7 @@ static ind_status ind__rule_repeat(ind__infer *in) {
     int rank = times->count > x->rank ? times->count : x->rank;
     if (in->op == IND_OP_REPEAT && times->count < x->rank) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
-                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__need_sizes(in, times->list, times->count)) return in->status;
     for (int d = 0; d < rank; d++) {
@@ -13448,7 +13487,7 @@ static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind_known_multiple(x->size[dim], of)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
-                       ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), (long long)of);
 }
 
 /* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: the inverse. */
@@ -13457,8 +13496,8 @@ static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     int64_t r = in->attr[0].i;
     int channels = x->rank - 3;
     if (x->rank < 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
     bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
@@ -13534,7 +13573,7 @@ static void ind__expand_channel_shuffle(ind__expansion *e) {
     ind_expr channels = ind_tensor_size(e->x[0], 1), groups = ind__e(e, e->a[0].i);
     if (e->a[0].i < 1 || !ind__is_int(ind_expr_mod(channels, groups), 0)) {
         ind__refuse(e, IND_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
-                    ind__say_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
+                    ind__describe_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
         return;
     }
     ind_expr split[2] = {groups, ind_expr_floordiv(channels, groups)};
@@ -13627,7 +13666,8 @@ static ind_status ind__check_cat_operand(ind__infer *in, uint32_t k, int dim) {
     const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, k);
     if (a->rank != b->rank) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s, %s is %s; all must have the same number of dimensions",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, k), ind__say_type(in, k));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
+                           ind__describe_type(in, k));
     }
     for (int d = 0; d < a->rank; d++) {
         ind__agreement w = {0, d, "", k, d, "has", ""};
@@ -13799,8 +13839,8 @@ static ind_value graph__lower_stack(ind_ops *o, const ind_expr *index, int rank,
 static ind_status ind__rule_tril(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -13952,7 +13992,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
         if (mode == IND__PAD_REPLICATE ? ind_known_le(one, size) : ind_known_le(pad, most)) continue;
         return ind__reject(in, IND_OUT_OF_RANGE,
                            "dim %d of %s (%s) is not known to have enough elements to pad %s with", d,
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, pad));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, pad));
     }
     return IND_OK;
 }
@@ -13964,13 +14004,13 @@ static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     int want = in->op == IND_OP_PAD || mode == IND__PAD_CONSTANT ? dims : ind__spatial_rank(in->op);
     if (count % 2 || dims > x->rank || dims != want) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d paddings are given for %s (%s); two are needed for each of %s",
-                           count, ind__say_name(in, 0), ind__say_type(in, 0),
+                           count, ind__describe_name(in, 0), ind__describe_type(in, 0),
                            dims != want ? "the dimensions that it pads" : "the last dimensions");
     }
     if (mode == IND__PAD_CONSTANT || (dims >= 1 && dims <= 3 && (x->rank == dims + 1 || x->rank == dims + 2)))
         return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions", ind__say_name(in, 0),
-                       ind__say_type(in, 0), count, dims + 1, dims + 2);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions",
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), count, dims + 1, dims + 2);
 }
 
 static ind_status ind__rule_pad(ind__infer *in) {
@@ -14066,8 +14106,8 @@ static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) 
     if (!fits) {
         char *want = ind__scratch(in);
         ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__say_name(in, 1),
-                           ind__say_type(in, 1), want);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1), want);
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -14114,7 +14154,7 @@ ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int di
 /* ---- views written back: lowerings */
 
 /* True if this op is exactly one scatter into operand 0. */
-static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
+static bool graph__scatters_once(const graph__lowering *w, const ind__node *n) {
     const graph__lower_fn fn = ind__implementation_of(n->op)->lower;
     if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
     return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
@@ -14170,14 +14210,14 @@ typedef struct graph__part {
 } graph__part;
 
 /* Maps element `index` of operand 1 of the view scatter n to its result. */
-static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+static void graph__part_index(const graph__lowering *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     const ind__attr *a = n->attr;
     const int rank = x->rank, dim = graph__from_end(a[0].i, rank);
     ind_expr first, last;
     int next = 0;
     if (n->op == IND_OP_DIAGONAL_SCATTER) {
-        graph__diagonal_place(a, rank, index, at);
+        graph__diagonal_index(a, rank, index, at);
         return;
     }
     for (int d = 0; d < rank; d++)
@@ -14191,7 +14231,7 @@ static void graph__part_place(const graph__lower_walk *w, const ind__node *n, co
 }
 
 /* The same for a view op: maps element `index` of its operand to the view. False: not a permutation or reshape. */
-static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+static bool graph__view_index(const graph__lowering *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
     ind_context *c = w->graph->context;
     if (graph__is_permute_op(n)) {
@@ -14204,7 +14244,7 @@ static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, co
 }
 
 /* Continues with tensor src: step[i..] is the position of its element i.. in the previous p->src. */
-static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
+static void graph__part_step(const graph__lowering *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
     const ind__tensor_info *x = &w->graph->tensor[p->src];
     ind_expr from[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
@@ -14212,13 +14252,13 @@ static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_
     p->src = src;
 }
 
-static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind_expr *symbol) {
+static void graph__part_symbols(const graph__lowering *w, uint32_t tensor, ind_expr *symbol) {
     const ind__tensor_info *x = &w->graph->tensor[tensor];
     for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
 }
 
 /* True if `base` is a view of exactly the part of self's memory that p describes. */
-static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
+static bool graph__shows_part(const graph__lowering *w, const ind__box *self, const graph__part *p, uint32_t base) {
     const ind__box *x = w->box[base];
     const ind__tensor_info *src = &w->graph->tensor[p->src];
     if (!x || x->storage != self->storage || x->rank != src->rank) return false;
@@ -14231,26 +14271,26 @@ static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, 
     return true;
 }
 
-static bool graph__is_part_put(const ind__node *n) {
+static bool graph__is_view_scatter(const ind__node *n) {
     return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
 }
 
 /* Reduces the part to what must be stored: replaces p->src by the source of a nested write to the same part, as long as
    there is one. */
-static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
+static void graph__narrow_part(const graph__lowering *w, const ind__box *self, graph__part *p) {
     graph__part at = *p;
     for (;;) {
         const ind__node *n = graph__producer_of(w->graph, at.src);
         ind_expr index[IND_MAX_RANK], step[IND_MAX_RANK];
-        const bool put = graph__is_part_put(n);
+        const bool put = graph__is_view_scatter(n);
         if (put) {
             if (!graph__shows_part(w, self, &at, n->operand[0])) return;
             graph__part_symbols(w, n->operand[1], index);
-            graph__part_place(w, n, index, step);
+            graph__part_index(w, n, index, step);
         } else {
             if (!ind__op_has(n->op, 'V')) return;
             graph__part_symbols(w, n->operand[0], index);
-            if (!graph__view_place(w, n, index, step)) return;
+            if (!graph__view_index(w, n, index, step)) return;
         }
         graph__part_step(w, &at, n->operand[put ? 1 : 0], step, self->rank);
         if (put || graph__scatters_once(w, graph__producer_of(w->graph, at.src))) *p = at;
@@ -14269,7 +14309,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     const ind__box *src = l->part[0];
     graph__only_indices(src, index, only);
     for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
-    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->scatter.index[k], from, only, rank);
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
@@ -14280,12 +14320,12 @@ static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__pa
     graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = ind__implementation_of(n->op)};
     inner.result = &l->w->graph->tensor[n->result];
     inner.compute = ind_dtype_compute(inner.result->dtype);
-    inner.into = self;
-    memcpy(inner.place, p->at, sizeof p->at);
+    inner.scatter.into = self;
+    memcpy(inner.scatter.index, p->at, sizeof p->at);
     return inner.row->lower(&inner, results);
 }
 
-static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, const ind__box *self) {
+static bool graph__reads_memory(const graph__lowering *w, const ind__node *n, const ind__box *self) {
     for (uint32_t k = 1; k < n->num_operands; k++)
         if (n->operand[k] && graph__same_memory(w->box[n->operand[k]], self)) return true;
     return false;
@@ -14293,7 +14333,7 @@ static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, 
 
 /* Stores the part in self. */
 static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
-    const graph__lower_walk *w = l->w;
+    const graph__lowering *w = l->w;
     const ind__node *n = graph__producer_of(w->graph, p->src);
     const ind__tensor_info *src = &w->graph->tensor[p->src];
     if (graph__scatters_once(w, n) && graph__shows_part(w, self, p, n->operand[0]) && !graph__reads_memory(w, n, self))
@@ -14301,32 +14341,32 @@ static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const g
     l->part[0] = w->box[p->src];
     if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
     if (!l->part[0]) return ind__failed(l->context);
-    memcpy(l->place, p->at, sizeof p->at);
+    memcpy(l->scatter.index, p->at, sizeof p->at);
     return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
 }
 
 static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    const graph__lower_walk *w = l->w;
+    const graph__lowering *w = l->w;
     graph__part p = {.src = l->node->operand[1]};
     ind_expr index[IND_MAX_RANK];
     if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
-        graph__note_kept(l, self);
+        graph__record_copy(l, self);
         return graph__lower_pointwise(l, results);
     }
     graph__part_symbols(w, p.src, index);
-    graph__part_place(w, l->node, index, p.at);
+    graph__part_index(w, l->node, index, p.at);
     graph__narrow_part(w, self, &p);
     return graph__store_part(l, self, &p, results);
 }
 
 /* If n permutes or reshapes the result of a write to a view of a buffer, and has the sizes of the whole buffer: returns
    the whole buffer. NULL: not so. */
-static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
+static ind__box *graph__whole_buffer(const graph__lowering *w, const ind__node *n) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
         n = graph__producer_of(w->graph, n->operand[0]);
-    const ind__box *base = graph__is_part_put(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
+    const ind__box *base = graph__is_view_scatter(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
     if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
     for (int d = 0; d < x->rank; d++)
         if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
@@ -14340,8 +14380,8 @@ static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n)
 }
 
 /* A view of a write to a view of a buffer may be the whole buffer: x.T[i] = y writes to x. */
-static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
-    ind__box *self = graph__put_home(l->w, l->node);
+static bool graph__lower_whole_write(graph__lower_ctx *l, ind__box **results, ind_status *status) {
+    ind__box *self = graph__whole_buffer(l->w, l->node);
     graph__part p = {.src = l->node->result};
     if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
     graph__part_symbols(l->w, p.src, p.at);
@@ -14368,7 +14408,7 @@ static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
     if (dtype == IND_I64 || ind_dtype_is_float(dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static bool ind__is_max_pool(ind_graph_op op) {
@@ -14394,7 +14434,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
         int d = x->rank - w.rank + s;
         if (!ind_known_le(ind_expr_mul(two, w.padding[s]), ind_expr_add(ind__window_reach(&w, s), ind_int(in->c, 1)))) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
-                               ind__say_size(in, w.padding[s]));
+                               ind__describe_size(in, w.padding[s]));
         }
         size[d] = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (ind__need_windows(in, size[d], d)) return in->status;
@@ -14452,8 +14492,9 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
-                               ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, grad->size[d]), d,
-                               ind__say_name(in, 1), ind__say_type(in, 1), ind__say_size(in, windows));
+                               ind__describe_name(in, 0), ind__describe_type(in, 0),
+                               ind__describe_size(in, grad->size[d]), d, ind__describe_name(in, 1),
+                               ind__describe_type(in, 1), ind__describe_size(in, windows));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -14815,18 +14856,18 @@ static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int r
     ind_value mask = ind_known_true(inside) ? (ind_value){0} : ind_op_index(o, inside, IND_BOOL);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, whole), l->compute);
     v = ind_op_div(o, v, ind_op_index(o, count, l->compute));
-    ind__emit_scatter(o, to, at, whole, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, whole, v, mask, l->scatter.mode);
 }
 
 static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = l->result;
     ind_expr at[IND_MAX_RANK], plane = ind_expr_product(l->context, x->size + rank - 2, 2);
-    ind_value mask = {0}, place = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
+    ind_value mask = {0}, element = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
+    ind_expr flat = graph__lower_target(o, element, plane, false, &mask);
     ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->scatter.mode);
 }
 
 static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -14834,8 +14875,8 @@ static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int r
 }
 
 /* Adds by fn, over the loops of `size`, to zeros like the result; then casts to the result's type. */
-static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
-                                        ind__box **results) {
+static ind_status graph__lower_scatter_sum(graph__lower_ctx *l, const ind_expr *size, int rank,
+                                           graph__lower_scatter_fn fn, ind__box **results) {
     const ind__tensor_info *y = l->result;
     ind__box *base;
     ind_status status = graph__lower_zeros(l, l->compute, y->size, y->rank, &base);
@@ -14859,12 +14900,12 @@ static ind_status graph__lower_avg_pool_backward(graph__lower_ctx *l, ind__box *
     memcpy(l->adaptive, f.l.adaptive, sizeof l->adaptive);
     for (int d = 0; d < grad->rank; d++) size[d] = grad->size[d];
     for (int s = 0; s < 2; s++) size[grad->rank + s] = l->window.kernel[s];
-    return graph__lower_added_up(l, size, grad->rank + 2, graph__avg_backward_element, results);
+    return graph__lower_scatter_sum(l, size, grad->rank + 2, graph__avg_backward_element, results);
 }
 
 static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *grad = graph__lower_operand_info(l, 0);
-    return graph__lower_added_up(l, grad->size, grad->rank, graph__max_backward_element, results);
+    return graph__lower_scatter_sum(l, grad->size, grad->rank, graph__max_backward_element, results);
 }
 
 /* ---- pools: implementations */
@@ -14943,7 +14984,7 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
         bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
         if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
         return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
-                           ind__say_size(in, pad));
+                           ind__describe_size(in, pad));
     }
     return IND_OK;
 }
@@ -14956,15 +14997,16 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
         return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
     ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
     if (!ind_known_eq(have, want)) {
-        return ind__reject(
-            in, IND_SHAPE_MISMATCH, "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
-            ind__say_name(in, 0), ind__say_size(in, have), channel, ind__say_type(in, 0), ind__say_name(in, 1),
-            ind__say_size(in, want), ind__say_type(in, 1), (long long)c->groups, ind__say_differ(in, have, want));
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
+                           ind__describe_name(in, 0), ind__describe_size(in, have), channel, ind__describe_type(in, 0),
+                           ind__describe_name(in, 1), ind__describe_size(in, want), ind__describe_type(in, 1),
+                           (long long)c->groups, ind__describe_difference(in, have, want));
     }
     *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
     if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
-                       ind__say_name(in, 1), ind__say_type(in, 1), (long long)c->groups);
+                       ind__describe_name(in, 1), ind__describe_type(in, 1), (long long)c->groups);
 }
 
 static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
@@ -14973,7 +15015,7 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
     if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
     if (ind_known_eq(bias->size[0], channels)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
-                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_size(in, channels));
+                       ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_size(in, channels));
 }
 
 static ind_status ind__rule_convolution(ind__infer *in) {
@@ -14983,8 +15025,8 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
+                           ind__describe_name(in, 1), ind__describe_type(in, 1));
     }
     if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
         ind__need_number(in, 0))
@@ -15011,8 +15053,8 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
-                       ind__say_type(in, k), want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
+                       ind__describe_type(in, k), want);
 }
 
 /* Operands: grad_output, input, weight. All three gradients are results; unused ones are not computed. */
@@ -15023,7 +15065,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
-                           ind__say_name(in, 2), ind__say_type(in, 2));
+                           ind__describe_name(in, 2), ind__describe_type(in, 2));
     }
     in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
@@ -15138,31 +15180,31 @@ static void ind__expand_named_padding(ind__expansion *e) {
 /* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
     ind_expr channel; /* of the operand, over all groups */
-    const ind_expr *place, *window;
+    const ind_expr *position, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
 static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 if there is a batch */
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.shape.window.rank - 1; /* 1 if there is a batch */
     graph__conv_index at = {.group = ind_int(l->context, 0)};
-    if (l->conv.groups > 1) at.group = index[next++];
+    if (l->conv.shape.groups > 1) at.group = index[next++];
     at.out = index[next++];
-    at.place = index + next;
-    next += l->conv.window.rank;
+    at.position = index + next;
+    next += l->conv.shape.window.rank;
     at.in = index[next++];
     at.window = index + next;
-    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv.channels), at.in);
     return at;
 }
 
 /* Returns whether position o of the result has an input element under element k of the window, and its index.
    Transposed, input element i is spread to the positions i * stride - padding + k * dilation, so the division must be
    exact. */
-static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
-                                  ind_expr *at) {
-    const ind__window *w = &l->conv.window;
+static ind_expr graph__conv_position(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                     ind_expr *at) {
+    const ind__window *w = &l->conv.shape.window;
     ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
-    if (!l->conv.transposed) {
+    if (!l->conv.shape.transposed) {
         *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
         return graph__and_within(one, *at, size);
     }
@@ -15175,13 +15217,13 @@ static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, 
     const ind__box *x = l->product.a;
     graph__conv_index c = graph__conv_index_of(l, index);
     ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
-    int lead = x->rank - l->conv.window.rank - 1;
+    int lead = x->rank - l->conv.shape.window.rank - 1;
     (void)rank;
     for (int d = 0; d < lead; d++) at[d] = index[d];
     at[lead] = c.channel;
-    for (int s = 0; s < l->conv.window.rank; s++) {
+    for (int s = 0; s < l->conv.shape.window.rank; s++) {
         int d = lead + 1 + s;
-        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+        inside = ind_expr_and(inside, graph__conv_position(l, s, c.position[s], c.window[s], x->size[d], &at[d]));
     }
     ind_value outer = o->mask;
     if (!ind_known_true(inside)) {
@@ -15200,11 +15242,11 @@ static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank,
     (void)rank;
     at[0] = c.channel;
     at[1] = c.out;
-    if (!l->conv.transposed) {
-        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+    if (!l->conv.shape.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv.outputs), c.out);
         at[1] = c.in;
     }
-    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    for (int s = 0; s < l->conv.shape.window.rank; s++) at[2 + s] = c.window[s];
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
@@ -15213,15 +15255,15 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    for (int s = 0; s <= l->conv.shape.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
     return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
 }
 
 /* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv_channels};
-    int n = 1 + l->conv.window.rank;
-    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr range[4] = {l->conv.channels};
+    int n = 1 + l->conv.shape.window.rank;
+    for (int s = 0; s < l->conv.shape.window.rank; s++) range[1 + s] = l->conv.shape.window.kernel[s];
     ind_expr count = ind_expr_product(l->context, range, n);
     graph__typed_number zero = {l->result->dtype, 0, 0};
     if (graph__size_is_zero(count) || graph__size_is_one(count)) {
@@ -15244,9 +15286,9 @@ static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
 
 /* Adds the bias of the result's channel: its group's channels come after those of the earlier groups. */
 static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.shape.window.rank - 1;
     ind_expr channel = index[lead];
-    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    if (l->conv.shape.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv.outputs), index[lead + 1]);
     ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
@@ -15255,16 +15297,16 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, b);
-    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.groups);
-    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
-    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
-    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.shape.groups);
+    int channel = y->rank - l->conv.shape.window.rank - 1, rank = 0;
+    l->conv.channels = l->conv.shape.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv.outputs = l->conv.shape.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
     l->product.a = graph__stored_operand(l, a);
     l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
-        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
-        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+        if (d == channel && l->conv.shape.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv.outputs : y->size[d];
     }
     l->product.rank = rank;
     return graph__conv_sums(l, out);
@@ -15272,7 +15314,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
 
 static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *y = l->result;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv);
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv.shape);
     ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
@@ -15288,10 +15330,10 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
 static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
-    int spatial = l->conv.window.rank, next = l->conv.groups > 1;
+    int spatial = l->conv.shape.window.rank, next = l->conv.shape.groups > 1;
     const ind_expr *sum = index + rank - spatial - 1;
     ind_expr at[IND_MAX_RANK] = {sum[0], index[next]};
-    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_outputs), at[1]);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv.outputs), at[1]);
     for (int s = 0; s < spatial; s++) at[2 + s] = sum[1 + s];
     return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
 }
@@ -15299,11 +15341,11 @@ static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index,
 static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.b;
-    const ind__window *w = &l->conv.window;
-    int next = l->conv.groups > 1;
+    const ind__window *w = &l->conv.shape.window;
+    int next = l->conv.shape.groups > 1;
     const ind_expr *sum = index + rank - w->rank - 1;
     ind_expr at[IND_MAX_RANK] = {sum[0], index[next + 1]}, inside = ind_int(l->context, 1);
-    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_channels), at[1]);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv.channels), at[1]);
     for (int s = 0; s < w->rank; s++) {
         ind_expr step = ind_expr_mul(index[next + 2 + s], w->dilation[s]);
         at[2 + s] = ind_expr_sub(ind_expr_add(ind_expr_mul(sum[1 + s], w->stride[s]), step), w->padding[s]);
@@ -15322,7 +15364,7 @@ static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *ind
 static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
-    int n = l->conv.window.rank + 1;
+    int n = l->conv.shape.window.rank + 1;
     for (int d = 0; d < rank; d++) at[d] = index[d];
     for (int s = 0; s < n; s++) at[rank + s] = ind_int(l->context, 0);
     return ind_op_mul(o, graph__weight_gradient_dense(o, at, rank + n, user),
@@ -15332,15 +15374,15 @@ static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index
 static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transposed, ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, 2),
                            *dense = graph__lower_operand_info(l, transposed ? 1 : 0);
-    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.groups);
-    int rank = 0, n = 1 + l->conv.window.rank;
+    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.shape.groups);
+    int rank = 0, n = 1 + l->conv.shape.window.rank;
     l->product.a = graph__stored_operand(l, transposed ? 1 : 0);
     l->product.b = graph__stored_operand(l, transposed ? 0 : 1);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
-    l->conv_outputs = ind_expr_floordiv(w->size[0], groups);
-    l->conv_channels = w->size[1];
-    if (l->conv.groups > 1) size[rank++] = groups;
-    size[rank++] = l->conv_outputs;
+    l->conv.outputs = ind_expr_floordiv(w->size[0], groups);
+    l->conv.channels = w->size[1];
+    if (l->conv.shape.groups > 1) size[rank++] = groups;
+    size[rank++] = l->conv.outputs;
     for (int d = 1; d < w->rank; d++) size[rank++] = w->size[d];
     ind_expr range[4] = {dense->size[0]};
     for (int s = 1; s < n; s++) range[s] = dense->size[1 + s];
@@ -15363,18 +15405,18 @@ static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transpo
                                  .user = l};
         if (ind__box_reduction(l->w->program, &d, out)) return ind__failed(l->context);
     }
-    if (*out && l->conv.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
+    if (*out && l->conv.shape.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
     return *out ? IND_OK : ind__failed(l->context);
 }
 
 /* Gradients of input, weight and bias. The input's gradient is the transposed convolution. */
 static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 1);
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
-    bool transposed = l->conv.transposed;
-    l->conv.transposed = !transposed;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv.shape);
+    bool transposed = l->conv.shape.transposed;
+    l->conv.shape.transposed = !transposed;
     ind_status status = graph__conv_product(l, 0, 2, x, &results[0]);
-    if (status == IND_OK && l->conv.groups > 1) {
+    if (status == IND_OK && l->conv.shape.groups > 1) {
         results[0] = ind__box_reshape(l->w->program, results[0], x->size, x->rank);
         if (!results[0]) status = ind__failed(l->context);
     }
@@ -15462,12 +15504,12 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
             in, IND_INVALID_ARGUMENT,
             "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
             "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
-            in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
+            in->attr[2].s ? in->attr[2].s : "", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; a batch, channels and 1 to 3 dimensions of this op are needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (!scales) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
@@ -15495,7 +15537,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
         if (!ind__ok(size[d])) {
             return ind__reject(in, IND_NOT_SUPPORTED,
                                "dim %d of %s (%s) times %g is no expression of sizes; give the output size", d,
-                               ind__say_name(in, 0), ind__say_type(in, 0), r.scale[s]);
+                               ind__describe_name(in, 0), ind__describe_type(in, 0), r.scale[s]);
         }
         if (ind__need_positive(in, size[d], "output size") || ind__need_positive(in, x->size[d], "input size"))
             return in->status;
@@ -15592,10 +15634,10 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
-    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
+    ind_tensor position = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
     ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
-    place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
-    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    position = corners ? ind_mul(position, step) : ind__plus(e, ind_mul(ind__plus(e, position, 0.5), step), -0.5);
+    ind_tensor first = ind_floor(position), t = ind_sub(position, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
@@ -15653,12 +15695,12 @@ static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out,
 
 /* For each element of the result, [out, taps]: the elements that contribute, their normalised weights, and whether the
    tap exists. */
-typedef struct ind__aa_met {
+typedef struct ind__aa_contributors {
     ind_tensor at, weight, inside;
-} ind__aa_met;
+} ind__aa_contributors;
 
-static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out, ind_expr taps,
-                                   ind_dtype dtype) {
+static ind__aa_contributors ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out,
+                                            ind_expr taps, ind_dtype dtype) {
     const bool cubic = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA;
     ind_expr zero = ind__e(e, 0), one = ind__e(e, 1);
     ind_tensor wide = ind_maximum(ind_add(ind_full(e->g, NULL, 0, 0, dtype), step), ind__num(e, 1));
@@ -15667,7 +15709,7 @@ static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind
     ind_tensor first = ind__plus(e, ind_sub(middle, reach), 0.5), end = ind__plus(e, ind_add(middle, reach), 0.5);
     ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
     first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
-    ind__aa_met met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
+    ind__aa_contributors met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
     ind_tensor distance = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
     met.inside = ind_lt(met.at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
     met.inside = ind_logical_and(met.inside, ind_le(met.at, last));
@@ -15684,7 +15726,7 @@ static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, 
     ind_expr in = ind_tensor_size(x, dim), taps = ind__aa_taps(e, in, out, half, corners, scale);
     ind_expr both[2] = {out, taps};
     ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
-    ind__aa_met met = ind__aa_weights(e, step, in, out, taps, dtype);
+    ind__aa_contributors met = ind__aa_weights(e, step, in, out, taps, dtype);
     for (int d = dim; d < ind_tensor_rank(x) - 1; d++) {
         met.weight = ind_unsqueeze(met.weight, -1);
         met.inside = ind_unsqueeze(met.inside, -1);
@@ -15768,13 +15810,13 @@ static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resamp
     }
     if (out > 1 << 16) return false;
     for (int64_t i = 0; i < out; i++) {
-        int64_t place = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
-        if ((place < in ? place : in - 1) != twice * in / (2 * out)) return false;
+        int64_t position = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
+        if ((position < in ? position : in - 1) != twice * in / (2 * out)) return false;
     }
     return true;
 }
 
-static ind_expr graph__nearest_place(const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i) {
+static ind_expr graph__nearest_position(const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], out = l->result->size[2 + s];
     ind_expr two = ind_int(l->context, 2);
     if (r->mode == IND__NEAREST) return ind_expr_floordiv(ind_expr_mul(i, in), out);
@@ -15800,7 +15842,7 @@ static ind_value graph__nearest_element(ind_ops *o, const ind_expr *index, int r
     for (int d = 0; d < rank; d++) {
         bool exact = d < 2 || graph__nearest_is_exact(l, &r, d - 2);
         at[d] = d < 2   ? index[d]
-                : exact ? graph__nearest_place(l, &r, d - 2, index[d])
+                : exact ? graph__nearest_position(l, &r, d - 2, index[d])
                         : graph__nearest_computed(o, l, &r, d - 2, index[d]);
     }
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
@@ -15815,17 +15857,17 @@ typedef struct graph__neighbours {
 static void graph__find_neighbours(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i,
                                    graph__neighbours *n) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
-    ind_value place = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
+    ind_value position = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
     ind_value half = ind_op_constant(o, 0.5, l->compute);
-    if (!r->align_corners) place = ind_op_add(o, place, half);
-    place = ind_op_mul(o, place, step);
+    if (!r->align_corners) position = ind_op_add(o, position, half);
+    position = ind_op_mul(o, position, step);
     if (!r->align_corners) {
-        place = ind_op_maximum(o, ind_op_sub(o, place, half), ind_op_constant(o, 0, l->compute));
+        position = ind_op_maximum(o, ind_op_sub(o, position, half), ind_op_constant(o, 0, l->compute));
     }
     ind_value last = ind_op_index(o, ind_expr_sub(in, one), IND_I64);
-    ind_value first = ind_op_minimum(o, ind_op_cast(o, place, IND_I64), last);
+    ind_value first = ind_op_minimum(o, ind_op_cast(o, position, IND_I64), last);
     ind_value second = ind_op_minimum(o, ind_op_add(o, first, ind_op_constant_int(o, 1, IND_I64)), last);
-    n->weight[1] = ind_op_sub(o, place, ind_op_cast(o, first, l->compute));
+    n->weight[1] = ind_op_sub(o, position, ind_op_cast(o, first, l->compute));
     n->weight[1] = ind_op_minimum(o, n->weight[1], ind_op_constant(o, 1, l->compute));
     n->weight[0] = ind_op_sub(o, ind_op_constant(o, 1, l->compute), n->weight[1]);
     n->at[0] = ind_op_indirect(o, first, in, false);
@@ -15897,7 +15939,7 @@ static ind_status ind__rule_grid_sampler(ind__infer *in) {
     if (ind__need_agree(in, batch)) return in->status;
     if (!ind__is_int(grid->size[dims + 1], dims)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
-                           ind__say_name(in, 1), ind__say_type(in, 1), dims, dims > 2 ? " and z" : "");
+                           ind__describe_name(in, 1), ind__describe_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
     if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
         return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -15955,7 +15997,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
         char text[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
-                    ind__say_operand(e, 0, text, sizeof text));
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     ind_tensor sum = {e->g, 0};
@@ -16026,13 +16068,14 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
 }
 
 /* Loads the image's element at a position per dimension; 0 outside of the image. */
-static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
+static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index,
+                                     const ind_value *position) {
     const ind__box *x = graph__lower_operand_box(l, 0);
     const int dims = x->rank - 2;
     ind_value at[3], inside = {0}, outer = o->mask, zero = ind_op_constant_int(o, 0, IND_I64);
     ind_expr from[5] = {index[0], index[1]};
     for (int s = 0; s < dims; s++) {
-        at[s] = ind_op_cast(o, place[s], IND_I64);
+        at[s] = ind_op_cast(o, position[s], IND_I64);
         ind_value size = ind_op_index(o, x->size[2 + s], IND_I64);
         ind_value within = ind_op_and(o, ind_op_le(o, zero, at[s]), ind_op_lt(o, at[s], size));
         inside = inside.id ? ind_op_and(o, inside, within) : within;
@@ -16046,14 +16089,14 @@ static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_
 
 /* Per dimension: the positions that contribute, and their weights. */
 typedef struct graph__grid_taps {
-    ind_value place[3][4], weight[3][4];
+    ind_value position[3][4], weight[3][4];
     int num;
 } graph__grid_taps;
 
 static void graph__linear_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x) {
     ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), next = ind_op_add(o, first, unit);
-    t->place[s][0] = first;
-    t->place[s][1] = next;
+    t->position[s][0] = first;
+    t->position[s][1] = next;
     t->weight[s][0] = ind_op_sub(o, next, x);
     t->weight[s][1] = ind_op_sub(o, x, first);
 }
@@ -16073,7 +16116,7 @@ static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid
     ind_value back = ind_op_sub(o, unit, after);
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
-        t->place[s][k] = graph__grid_padded(o, l, at, size);
+        t->position[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
                               ? graph__cubic(o, ind_op_add(o, distance, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
                               : graph__cubic(o, distance, a + 2, -(a + 3), 0, 1, l->compute);
@@ -16085,13 +16128,13 @@ static ind_value graph__grid_sum(ind_ops *o, graph__lower_ctx *l, const ind_expr
     const int all = dims == 3 ? t->num * t->num * t->num : t->num * t->num;
     ind_value sum = {0};
     for (int k = 0; k < all; k++) {
-        ind_value place[3], weight = {0};
+        ind_value position[3], weight = {0};
         for (int s = dims - 1, left = k; s >= 0; s--, left /= t->num) {
             ind_value w = t->weight[s][left % t->num];
-            place[s] = t->place[s][left % t->num];
+            position[s] = t->position[s][left % t->num];
             weight = weight.id ? ind_op_mul(o, w, weight) : w;
         }
-        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, place), weight);
+        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, position), weight);
         sum = sum.id ? ind_op_add(o, sum, v) : v;
     }
     return sum;
@@ -16144,7 +16187,7 @@ static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind_
         count[s] = ind__windows_in(w, s, image[s], false);
         if (ind_known_le(ind_int(in->c, 1), count[s])) continue;
         return ind__reject(in, IND_SHAPE_MISMATCH, "an image of %s is not known to hold a window: there would be %s",
-                           ind__say_size(in, image[s]), ind__say_size(in, count[s]));
+                           ind__describe_size(in, image[s]), ind__describe_size(in, count[s]));
     }
     return IND_OK;
 }
@@ -16177,8 +16220,8 @@ static ind_status ind__rule_col2im(ind__infer *in) {
     if (!whole || !ind_known_eq(windows, x->size[x->rank - 1])) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; its last dimensions must be a multiple of %s (the kernel) and %s (the windows)",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, taps),
-                           ind__say_size(in, windows));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, taps),
+                           ind__describe_size(in, windows));
     }
     int rank = 0;
     if (x->rank == 3) size[rank++] = x->size[0];
@@ -16253,18 +16296,18 @@ static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
 static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__window *w = &l->window;
     int image = l->result->rank, lead = image - 3;
-    ind_expr at[3], place[2], count[2], inside = ind_int(l->context, 1);
+    ind_expr at[3], position[2], count[2], inside = ind_int(l->context, 1);
     const ind_expr *step = index + image;
     (void)rank;
     for (int s = 0; s < 2; s++) {
         ind_expr i = index[lead + 1 + s];
         count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
-        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &place[s]));
+        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &position[s]));
     }
     ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
     if (lead) at[0] = index[0];
     at[lead] = ind_expr_add(ind_expr_mul(row, w->kernel[1]), step[1]);
-    at[lead + 1] = ind_expr_add(ind_expr_mul(place[0], count[1]), place[1]);
+    at[lead + 1] = ind_expr_add(ind_expr_mul(position[0], count[1]), position[1]);
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
 }
 
@@ -16289,8 +16332,8 @@ static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
     if (ind__operand(in, a)->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed", ind__say_name(in, a),
-                           ind__say_name(in, b));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
+                           ind__describe_name(in, a), ind__describe_name(in, b));
     }
     ind__agreement w = {a, ra - 1, " columns", b, rb > 1 ? rb - 2 : 0, "has", " rows"};
     return ind__need_agree(in, w);
@@ -16333,8 +16376,8 @@ static ind_status ind__rule_addmm(ind__infer *in) {
         fits = ind__is_int(have, 1) || ind_known_eq(have, want);
     }
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]", ind__say_name(in, 0),
-                           ind__say_type(in, 0), ind__say_size(in, size[0]), ind__say_size(in, size[1]));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), ind__describe_size(in, size[0]), ind__describe_size(in, size[1]));
     }
     ind__set_result(in, 0, bias->dtype, size, 2);
     return IND_OK;
@@ -16384,7 +16427,7 @@ static void ind__expand_dot(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
     if (!ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
-                    ind__say_operand(e, 1, text, sizeof text));
+                    ind__describe_operand(e, 1, text, sizeof text));
         return;
     }
     e->y = ind_matmul(e->x[0], e->x[1]);
@@ -16711,7 +16754,8 @@ static void ind__expand_tensordot(ind__expansion *e) {
         if (ind_known_eq(a, b)) continue;
         char first[300], second[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal", da[m - ca + i],
-                    ind__say_operand(e, 0, first, sizeof first), db[i], ind__say_operand(e, 1, second, sizeof second));
+                    ind__describe_operand(e, 0, first, sizeof first), db[i],
+                    ind__describe_operand(e, 1, second, sizeof second));
         return;
     }
     ind_expr first[2] = {rows, inner}, second[2] = {inner, columns};
@@ -16777,7 +16821,7 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     for (size_t i = 0; i < n; i++) letters += ind__label_of(s[i]) >= 0;
     if (rank == letters || (rank > letters && ind__has_dots(s, n))) return rank - letters;
     ind__refuse(e, IND_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
-                ind__say_operand(e, k, text, sizeof text));
+                ind__describe_operand(e, k, text, sizeof text));
     return -1;
 }
 
@@ -16826,7 +16870,7 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
         if (!ind__ok(*all) || ind__is_int(*all, 1)) *all = own;
         if (ind__is_int(own, 1) || ind_known_eq(own, *all)) continue;
         ind__refuse(s->e, IND_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
-                    ind__say_operand(s->e, k, text, sizeof text));
+                    ind__describe_operand(s->e, k, text, sizeof text));
         return false;
     }
     return true;
@@ -17021,7 +17065,8 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
         if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
         if (x->rank >= least_rank) continue;
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
-                           ind__say_name(in, k), ind__say_type(in, k), x->rank, x->rank == 1 ? "" : "s", least_rank);
+                           ind__describe_name(in, k), ind__describe_type(in, k), x->rank, x->rank == 1 ? "" : "s",
+                           least_rank);
     }
     ind__agreement features = {0, ind__operand(in, 0)->rank - 1, " features", 1, ind__operand(in, 1)->rank - 1, "has",
                                ""};
@@ -17037,8 +17082,8 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
         return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH,
                        "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
-                       ind__say_name(in, 0), ind__say_size(in, heads), q->rank - 3, ind__say_type(in, 0),
-                       ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
+                       ind__describe_name(in, 0), ind__describe_size(in, heads), q->rank - 3, ind__describe_type(in, 0),
+                       ind__describe_name(in, k), ind__describe_size(in, own), x->rank - 3, ind__describe_type(in, k));
 }
 
 /* attn_mask must expand to the scores, of this size. */
@@ -17047,8 +17092,9 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     ind_dtype d = mask->dtype;
     if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
         ind_dtype own = ind__operand(in, 0)->dtype;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__say_name(in, 3),
-                           ind__say_type(in, 3), own == IND_F32 ? "" : ", ", own == IND_F32 ? "" : ind_dtype_name(own));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__describe_name(in, 3),
+                           ind__describe_type(in, 3), own == IND_F32 ? "" : ", ",
+                           own == IND_F32 ? "" : ind_dtype_name(own));
     }
     bool fits = mask->rank <= rank;
     for (int i = 0; fits && i < mask->rank; i++) {
@@ -17058,8 +17104,8 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     if (fits) return IND_OK;
     char *scores = ind__scratch(in);
     ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__say_name(in, 3),
-                       ind__say_type(in, 3), scores);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__describe_name(in, 3),
+                       ind__describe_type(in, 3), scores);
 }
 
 static ind_status ind__rule_attention(ind__infer *in) {
@@ -17336,7 +17382,7 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     if (!ind__need_float_of(e, k)) return false;
     if (ind_tensor_rank(e->x[k]) > 0 && ind__is_int(ind_tensor_size(e->x[k], -1), 2)) return true;
     ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
-                ind__say_operand(e, k, text, sizeof text));
+                ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
 
@@ -17773,7 +17819,7 @@ static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, co
 }
 
 /* Cuts the signal from the added frames: removes the padding of `center`, and crops or pads to the requested length. */
-static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
+static ind_tensor ind__istft_crop(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
     const ind__attr *length = &e->a[6];
     ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
     if (length->kind == IND__ATTR_NONE) return ind_slice(y, 1, start, ind_expr_sub(whole, start), none);
@@ -17797,7 +17843,7 @@ static void ind__expand_istft(ind__expansion *e) {
     if (!ind__is_int(ind_tensor_size(x, 1), rows) || !ind_known_le(ind__e(e, 1), frames)) {
         char text[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
-                    ind__say_operand(e, 0, text, sizeof text), (long long)rows);
+                    ind__describe_operand(e, 0, text, sizeof text), (long long)rows);
         return;
     }
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -17808,7 +17854,7 @@ static void ind__expand_istft(ind__expansion *e) {
     ind_tensor square = w.window.id ? ind_mul(w.window, w.window) : ind_full(e->g, &size[2], 1, 1, dtype);
     ind_tensor y = ind__overlapped(e, w.window.id ? ind_mul(e->y, w.window) : e->y, &w, whole);
     y = ind_div(y, ind__overlapped(e, ind_expand(square, size, 3), &w, whole));
-    e->y = e->g->status ? y : ind__istft_cut(e, y, w.n, whole);
+    e->y = e->g->status ? y : ind__istft_crop(e, y, w.n, whole);
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
 }
 
@@ -17893,7 +17939,7 @@ static ind_status ind__rule_call(ind__infer *in) {
         ind_dtype takes = f->arg_dtype[k];
         if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
-                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__describe_type(in, k));
         }
         if (ind__broadcast(in, &s, k, 0)) return in->status;
     }
@@ -17914,12 +17960,12 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     for (uint32_t i = 0; i < u->num; i++) {
         if (u->operand[i] == tensor) return i;
     }
-    uint32_t *place = IND__PUSH(u->graph->context, uint32_t, u->operand, u->num, u->capacity);
-    if (!place) {
+    uint32_t *slot = IND__PUSH(u->graph->context, uint32_t, u->operand, u->num, u->capacity);
+    if (!slot) {
         ind__graph_no_memory(u->graph, u->name);
         return UINT32_MAX;
     }
-    *place = tensor;
+    *slot = tensor;
     return u->num - 1;
 }
 
@@ -17994,10 +18040,10 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     bool taken = ind__reserved_name(f->name, strlen(f->name));
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
     if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
-    const ind__function **place =
+    const ind__function **slot =
         IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
-    if (!place) return ind__graph_no_memory(g, "function");
-    *place = f;
+    if (!slot) return ind__graph_no_memory(g, "function");
+    *slot = f;
     return IND_OK;
 }
 
@@ -18133,16 +18179,16 @@ static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count)
     if (k < count)
         return same ? IND_OK
                     : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
-                                  (unsigned)k, ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
-                                  ind__say_type(in, 0));
+                                  (unsigned)k, ind__describe_name(in, k), ind__describe_type(in, k),
+                                  ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (weak) return IND_OK;
     if (ind__broadcast(in, &s, k, 0)) return in->status;
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
-    return expands
-               ? IND_OK
-               : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
-                             ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+    return expands ? IND_OK
+                   : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                                 ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                                 ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_associative_scan(ind__infer *in) {
@@ -18162,7 +18208,7 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
     if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
         return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
-                           ind__say_type(in, in->num_operands - 1));
+                           ind__describe_type(in, in->num_operands - 1));
     for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
     return IND_OK;
 }
@@ -18456,7 +18502,7 @@ static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int wh
 }
 
 /* The only element or, if exclusive, the identity. */
-static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__combine_single(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
 }
 
@@ -18486,7 +18532,7 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
     for (int k = 0; k < u.num && !status; k++) {
         l->number_int = u.exclusive ? u.num + k : k;
         l->compute = ind_dtype_compute(u.dtype[k]);
-        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_alone, &results[k]);
+        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_single, &results[k]);
     }
     return status;
 }
@@ -18510,7 +18556,7 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
     if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
     const ind_expr *size = types->list + *at + 2;
     if (ind__need_sizes(in, size, (int)rank)) return in->status;
-    if (!ind__is_opaque_type(size, (int)rank))
+    if (!ind__is_extern_type(size, (int)rank))
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
     ind__set_result(in, (int)k, (ind_dtype)dtype, size, (int)rank);
@@ -18914,7 +18960,7 @@ static int ind__settled(const ind_graph *g, ind_expr e) {
 }
 
 /* "S in [1, 4096], T in [1, 64]" */
-static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes) {
+static const char *ind__describe_declared(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
     snprintf(out, bytes, "no size");
     for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
@@ -18926,9 +18972,9 @@ static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes
 }
 
 static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
-    ind__condition *place = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
-    if (!place) return ind__graph_no_memory(g, "fact");
-    *place = (ind__condition){e, guard, text};
+    ind__condition *slot = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    if (!slot) return ind__graph_no_memory(g, "fact");
+    *slot = (ind__condition){e, guard, text};
     ind_status status = ind_facts_assume(g->facts, e);
     if (!status) return IND_OK;
     g->num_conditions--;
@@ -18947,7 +18993,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
 }
 
 /* True if the node's body or memory layout uses the size. The size is then not replaced. */
-static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
+static bool ind__layout_uses_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
     for (uint32_t r = 0; r < n->num_results; r++) {
@@ -19006,8 +19052,8 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
     ind_expr strict = ind_int(u.context, kind == IND_EXPR_LT);
-    ind_expr room = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
-    ind_expr below = ind_expr_sub(u, room), above = ind_expr_add(u, room); /* 0 <= room */
+    ind_expr slack = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
+    ind_expr below = ind_expr_sub(u, slack), above = ind_expr_add(u, slack); /* 0 <= slack */
     bound[0] = bound[1] = (ind_expr){u.context, 0};
     if (ind__ok(below) && !ind__expr_depends(below, u)) bound[0] = below;
     if (ind__ok(above) && !ind__expr_depends(above, u)) bound[1] = above;
@@ -19061,7 +19107,7 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
             "be checked, as in %s <= 4*N",
             text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
-        if (ind__holds_length(g, &g->node[i], u->symbol))
+        if (ind__layout_uses_length(g, &g->node[i], u->symbol))
             return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                    "fact: %s comes after an op of the user's or in place with %s in its size; it must "
                                    "directly follow the %s that makes it",
@@ -19096,7 +19142,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts what is known; declared: %s", what, text,
-                               ind__say_declared(g, declared, sizeof declared));
+                               ind__describe_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {
         return ind__graph_fail(g, IND_OUT_OF_RANGE,
@@ -19212,14 +19258,14 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
 }
 
 static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
-    bool opaque = n->op == IND_OP_EXTERN;
-    ind__textf(t, "%s(", opaque ? "extern" : n->attr[0].s);
-    if (opaque) ind__print_string(t, n->attr[0].s);
+    bool is_extern = n->op == IND_OP_EXTERN;
+    ind__textf(t, "%s(", is_extern ? "extern" : n->attr[0].s);
+    if (is_extern) ind__print_string(t, n->attr[0].s);
     for (uint32_t k = 0; k < n->num_operands; k++) {
-        if (k || opaque) ind__textf(t, ", ");
+        if (k || is_extern) ind__textf(t, ", ");
         ind__print_operand(t, g, n->operand[k]);
     }
-    for (uint32_t i = 1; opaque && i < 3; i++) {
+    for (uint32_t i = 1; is_extern && i < 3; i++) {
         const ind__attr_schema *s = &g->schema[n->op].attr[i];
         if (ind__same_attr(&n->attr[i], &s->value)) continue;
         ind__textf(t, ", %.*s=", s->length, s->name);
@@ -19793,9 +19839,9 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
 }
 
 static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t id) {
-    uint32_t *place = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
-    if (!place) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
-    *place = id;
+    uint32_t *slot = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
+    if (!slot) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    *slot = id;
     return true;
 }
 
@@ -20127,7 +20173,7 @@ static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "a name", name) || !ind__need(p, ':') || !ind__need_type(p, &type)) return;
-    if (!ind__give_way(p->g, name)) ind__graph_no_memory(p->g, name);
+    if (!ind__vacate_name(p->g, name)) ind__graph_no_memory(p->g, name);
     ind__graph_source(p->g, op, name, type.dtype, type.size, type.rank);
     ind__check_graph(p, at);
 }
@@ -20249,7 +20295,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
             p, "a statement: size, fact, guard, function, input, const, mutate, donate, output, or NAME = OP(..)",
             r->name))
         return false;
-    if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ind__vacate_name(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);
@@ -21078,8 +21124,8 @@ ind_graph *ind__graph_import(ind_context *to, const ind_graph *from) {
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Iterations repeat until nothing changes, at most IND__MAX_ROUNDS times. */
-#define IND__MAX_ROUNDS 8
+   Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. */
+#define IND__MAX_ITERATIONS 8
 
 typedef struct graph__rewrite {
     const ind_graph *from;
@@ -21543,7 +21589,7 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
 }
 
 /* One iteration: *out is a rewritten copy of g. */
-static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
+static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
     ind_context *c = g->context;
     graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
     uint32_t most = 1;
@@ -21587,9 +21633,9 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
     bool changed;
     ind_graph *next = NULL;
     *out = NULL;
-    ind_status status = graph__rewrite_round(g, ~disabled_passes, out, &changed);
-    for (int round = 1; status == IND_OK && changed && round < IND__MAX_ROUNDS; round++) {
-        status = graph__rewrite_round(*out, ~disabled_passes, &next, &changed);
+    ind_status status = graph__rewrite_once(g, ~disabled_passes, out, &changed);
+    for (int iteration = 1; status == IND_OK && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
+        status = graph__rewrite_once(*out, ~disabled_passes, &next, &changed);
         ind_graph_destroy(*out);
         *out = next;
     }
@@ -21601,7 +21647,7 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
 
 /* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
    that. */
-static void graph__count_users(const graph__lower_walk *w) {
+static void graph__count_users(const graph__lowering *w) {
     for (uint32_t i = 1; i < w->graph->num_nodes; i++) {
         const ind__node *n = &w->graph->node[i];
         for (uint32_t k = 0; k < n->num_operands; k++)
@@ -21616,7 +21662,7 @@ static void graph__count_users(const graph__lower_walk *w) {
 
 /* Stores outputs when they are computed, so that later ops read them. A constant is stored last: later ops use its
    value. */
-static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
+static ind_status graph__lower_outputs(const graph__lowering *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
@@ -21629,7 +21675,7 @@ static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tens
     return IND_OK;
 }
 
-static void graph__link_outputs(const graph__lower_walk *w) {
+static void graph__link_outputs(const graph__lowering *w) {
     for (uint32_t i = w->graph->num_outputs; i-- > 0;) {
         uint32_t *first = &w->first_output[w->graph->output[i].tensor];
         w->next_output[i] = *first;
@@ -21646,7 +21692,7 @@ static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_st
     return ind__fail(c, status, "%s: %s", op, why);
 }
 
-static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
+static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = ind__implementation_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
@@ -21675,25 +21721,25 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
 /* ---- mutated inputs: each memory contains its new value after the last kernel ---- */
 
 /* Returns the newest version of an input's buffer. */
-static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
+static uint32_t graph__newest(const graph__lowering *w, uint32_t input) {
     uint32_t buffer = w->box[input]->storage->buffer;
     while (w->program->buffer[buffer].mutated_by) buffer = w->program->buffer[buffer].mutated_by;
     return buffer;
 }
 
-static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind__mutation *m) {
+static bool graph__mutation_is_done(const graph__lowering *w, const struct ind__mutation *m) {
     const ind__box *v = w->box[m->value];
     return v->identity && v->storage->buffer && v->storage->buffer == graph__newest(w, m->input);
 }
 
-static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
+static bool graph__is_mutated(const graph__lowering *w, uint32_t home) {
     const ind__buffer *b = &w->program->buffer[home];
     return b->kind == IND__BUFFER_INPUT &&
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
 /* True if the body reads memory that runs change, other than `own`. */
-static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
+static bool graph__reads_mutated(const graph__lowering *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
         uint32_t home = ind__buffer_home(w->program, b->inst[i].source);
@@ -21704,7 +21750,7 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
 
 /* Protects a value from later stores into inputs. If it is in the memory of a mutated input, it is copied. If it would
    later read the memory of another one, it is computed now. */
-static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
+static ind_status graph__protect_value(const graph__lowering *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
     if (graph__mutation_is_done(w, m)) return IND_OK;
@@ -21722,7 +21768,7 @@ static void graph__mutate_element(ind_ops *o, const ind_expr *index, int rank, u
     ind__emit_store(o, to, only, rank, ind__box_load(o, (const ind__box *)value, only, rank));
 }
 
-static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct ind__mutation *m, ind__box *value) {
+static ind_status graph__lower_mutation(const graph__lowering *w, const struct ind__mutation *m, ind__box *value) {
     if (graph__mutation_is_done(w, m)) return IND_OK;
     const ind__tensor_info *x = &w->graph->tensor[m->input];
     ind__scatter_desc d = {
@@ -21732,14 +21778,14 @@ static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct
     return to ? ind__box_scatter(w->program, to, &d, &result) : ind__failed(w->graph->context);
 }
 
-static ind_status graph__lower_mutations(const graph__lower_walk *w) {
+static ind_status graph__lower_mutations(const graph__lowering *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
     ind__box **value = ind__alloc(g->context, (g->num_mutations + (size_t)1) * sizeof *value);
     if (!value) return ind__failed(g->context);
     for (uint32_t i = 0; !status && i < g->num_mutations; i++) {
         w->program->origin = g->tensor[g->mutation[i].value].node;
-        status = graph__keep_value(w, &g->mutation[i], &value[i]);
+        status = graph__protect_value(w, &g->mutation[i], &value[i]);
     }
     for (uint32_t i = 0; !status && i < g->num_mutations; i++)
         status = graph__lower_mutation(w, &g->mutation[i], value[i]);
@@ -21747,7 +21793,7 @@ static ind_status graph__lower_mutations(const graph__lower_walk *w) {
     return status;
 }
 
-static ind_status graph__lower_all(graph__lower_walk *w) {
+static ind_status graph__lower_all(graph__lowering *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
     graph__count_users(w);
@@ -21767,7 +21813,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lower_walk w = {.graph = g, .program = out, .deterministic = deterministic};
+    graph__lowering w = {.graph = g, .program = out, .deterministic = deterministic};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);
@@ -21854,16 +21900,16 @@ static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
 }
 
 /* Returns "y", or "values, indices"; "" for a number, which has no name. NULL if out of memory. */
-static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
+static const char *ind__results_text(ind__compilation *k, const ind__node *n) {
     const ind__tensor_info *x = &k->graph->tensor[n->result];
     if (n->op == IND_OP_SCALAR || n->num_results == 0) return "";
     if (n->num_results == 1) return x->name;
     size_t total = 1;
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
-    char *joined = ind__arena_alloc(&k->names, total), *at = joined;
-    for (uint32_t r = 0; joined && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
-    return joined;
+    char *text = ind__arena_alloc(&k->names, total), *at = text;
+    for (uint32_t r = 0; text && r < n->num_results; r++)
+        at += snprintf(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
+    return text;
 }
 
 /* Records the user's names of each node: its op and its results. */
@@ -21878,7 +21924,7 @@ static ind_status ind__compile_names(ind__compilation *k) {
         const ind__node *n = &k->graph->node[i];
         k->origin_name[i] = n->name ? n->name : ind__op_name(n->op);
         k->called_name[i] = n->composite ? n->composite : k->origin_name[i];
-        if (!(k->result_name[i] = ind__join_results(k, n))) return ind__failed(k->context);
+        if (!(k->result_name[i] = ind__results_text(k, n))) return ind__failed(k->context);
     }
     return IND_OK;
 }
@@ -22044,7 +22090,7 @@ ind_status ind_compile(ind_graph *graph, const ind_compile_desc *desc, ind_modul
    take, whose lowering turns it back into an index. */
 
 typedef struct graph__raised_buffer {
-    ind_tensor held; /* its current contents; of `size`, contiguous as in memory */
+    ind_tensor contents; /* its current contents; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
     bool parts;       /* other kernels store into it after this one */
@@ -22251,10 +22297,10 @@ static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *d
 /* Permutes only dimensions of size other than 1. If only dimensions of size 1 move, a reshape suffices. */
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
     ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
-    int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
+    int position[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
     bool in_order = true;
     for (int d = 0; d < rank; d++) {
-        place[d] = n; /* index of dimension d among those of size other than 1 */
+        position[d] = n; /* index of dimension d among those of size other than 1 */
         if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
     }
     for (int d = 0; d < rank; d++) {
@@ -22262,7 +22308,7 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
         if (ind_expr_same(size[d], one)) continue;
         in_order = in_order && dims[d] > last;
         last = dims[d];
-        moved[m++] = place[dims[d]];
+        moved[m++] = position[dims[d]];
     }
     if (in_order) return graph__raise_reshape(r, x, size, rank);
     x = graph__raise_reshape(r, x, kept, n);
@@ -22516,8 +22562,8 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     for (uint32_t k = 0; k < r->num_made; k++)
         if (ind_expr_same(r->made[k].e, e)) return r->made[k].t;
     ind_tensor t = graph__raise_expr_op(r, e);
-    void *place = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
-    if (!place) return (ind_tensor){r->g, 0};
+    void *slot = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
+    if (!slot) return (ind_tensor){r->g, 0};
     r->made[r->num_made - 1].e = e;
     r->made[r->num_made - 1].t = t;
     return t;
@@ -22537,7 +22583,7 @@ static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_b
     bool sorted = true;
     for (int k = 0; k < num; k++) size[k] = s->extent[order[k]];
     for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
-    ind_tensor x = b->held;
+    ind_tensor x = b->contents;
     if (!sorted) x = graph__raise_reshape(r, x, size, num);
     if (!sorted) return graph__raise_over(r, x, order, num, s->n);
     for (int k = 0; k < s->n; k++) size[k] = s->used[k] ? s->extent[k] : ind_int(r->c, 1);
@@ -22597,7 +22643,7 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
 /* A part of x: one element or a range along each dimension. */
 static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     graph__slices p;
-    ind_tensor x = b->held;
+    ind_tensor x = b->contents;
     int of[IND_MAX_RANK], num = 0;
     if (!graph__find_slices(r, b, s, &p)) return (ind_tensor){r->g, 0};
     for (int d = 0; d < b->rank; d++)
@@ -22624,7 +22670,7 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
     if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* the beginning of the buffer */
-    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->contents, 1, a, 3);
 }
 
 /* The elements of a buffer at e, as a view with one dimension per symbol. id 0, without an error: there is no such
@@ -22725,7 +22771,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
 /* The elements at e; any element where the mask is false. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
-    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
+    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->contents, ind_dtype_compute(b->dtype));
     if (mask.id && !ind_known_lt(zero, numel)) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
         at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));
@@ -23219,7 +23265,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     }
     if (!is_slice || dim < 0) return (ind_tensor){r->g, 0};
     ind_expr step = p.symbol[dim] < 0 ? one : p.step[dim];
-    ind_tensor seen = graph__raise_slice(r, b->held, dim, p.first[dim], step, part[dim]);
+    ind_tensor seen = graph__raise_slice(r, b->contents, dim, p.first[dim], step, part[dim]);
     if (!seen.id || !ind_known_eq(ind_tensor_size(seen, dim), part[dim])) return (ind_tensor){r->g, 0};
     for (int k = 0; k < s.n; k++) {
         size[k] = s.used[k] ? s.extent[k] : one;
@@ -23229,7 +23275,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
         if (p.symbol[d] >= 0) dims[n++] = p.symbol[d];
     v = graph__raise_permute(r, graph__raise_expand(r, v, size, s.n), dims, s.n);
     ind_expr end = ind_expr_add(ind_expr_add(p.first[dim], ind_expr_mul(step, ind_expr_sub(part[dim], one))), one);
-    ind_tensor x[2] = {b->held, graph__raise_reshape(r, v, part, b->rank)};
+    ind_tensor x[2] = {b->contents, graph__raise_reshape(r, v, part, b->rank)};
     ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(p.first[dim]), ind__attr_size(end), ind__attr_size(step)};
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
@@ -23259,11 +23305,11 @@ static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tens
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
     ind_tensor operand[3] = {x, at, v};
-    ind__attr joined[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
+    ind__attr attr[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
     ind__attr added = ind__attr_bool(mode == IND_REDUCE_SUM);
     if (!reduce[mode]) return graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
     for (int k = 0; k < 3; k++) operand[k] = graph__raise_flat(r, operand[k]);
-    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
+    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, attr, 2);
 }
 
 /* True if the check of an index of the store implies this term of the mask. */
@@ -23321,7 +23367,7 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
                                        ind_tensor v) {
     bool masked = false;
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
-    ind_tensor mask = {r->g, 0}, x = b->held, at = graph__raise_target(r, e, numel);
+    ind_tensor mask = {r->g, 0}, x = b->contents, at = graph__raise_target(r, e, numel);
     if (i->arg[1]) mask = graph__raise_store_mask(r, i, &masked);
     if (masked) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
@@ -23376,13 +23422,13 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     }
     /* The first part of a concatenation: the kernels of the other parts fill the rest. */
     bool partly = b->parts || i->arg[1]; /* or the masked-out elements are outside of the buffer */
-    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && !b->contents.id && partly) b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
-        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
-    if (!y.id && b->held.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
-    if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
+        b->contents = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
+    if (!y.id && b->contents.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
+    if (!y.id && b->contents.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
-    b->held = y;
+    b->contents = y;
 }
 
 /* =========================================================================================== src/graph/raise/body.c */
@@ -23421,14 +23467,14 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
 }
 
 /* Merges loops v and v + 1, even if indices then need divisions. */
-static bool graph__raise_force_join(ind__loops *l, int v) {
+static bool graph__raise_merge_pair(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
-    ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
+    ind_expr merged = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
     if (!ind_known_le(ind_int(l->context, 1), inner)) return false;
-    ind_expr value[2] = {ind_expr_floordiv(joined, inner), ind_expr_mod(joined, inner)};
+    ind_expr value[2] = {ind_expr_floordiv(merged, inner), ind_expr_mod(merged, inner)};
     for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], pair, value, 2);
-    l->var[v] = joined, l->extent[v] = extent;
+    l->var[v] = merged, l->extent[v] = extent;
     for (int k = v + 1; k + 1 < l->rank + l->rrank; k++) l->var[k] = l->var[k + 1], l->extent[k] = l->extent[k + 1];
     if (v < l->rank)
         l->rank--;
@@ -23439,14 +23485,14 @@ static bool graph__raise_force_join(ind__loops *l, int v) {
 
 /* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
    affine, then the last ones of the reduction or of the parallel loops. */
-static bool graph__raise_join_loops(ind__loops *l) {
-    bool joined = true;
-    while (joined && l->rank + l->rrank > IND_MAX_RANK) {
-        joined = false;
-        for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
-            joined = v + 1 != l->rank && ind__loops_merge(l, v);
-        if (!joined && l->rrank > 1) joined = graph__raise_force_join(l, l->rank + l->rrank - 2);
-        if (!joined && l->rank > 1) joined = graph__raise_force_join(l, l->rank - 2);
+static bool graph__raise_merge_loops(ind__loops *l) {
+    bool merged = true;
+    while (merged && l->rank + l->rrank > IND_MAX_RANK) {
+        merged = false;
+        for (int v = l->rank + l->rrank - 2; !merged && v >= 0; v--)
+            merged = v + 1 != l->rank && ind__loops_merge(l, v);
+        if (!merged && l->rrank > 1) merged = graph__raise_merge_pair(l, l->rank + l->rrank - 2);
+        if (!merged && l->rank > 1) merged = graph__raise_merge_pair(l, l->rank - 2);
     }
     return l->rank + l->rrank <= IND_MAX_RANK;
 }
@@ -23574,7 +23620,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
         l->rrank = 1;
     }
-    if (!graph__raise_join_loops(l)) {
+    if (!graph__raise_merge_loops(l)) {
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
                         l->rank + l->rrank);
         return false;
@@ -23586,27 +23632,27 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
 }
 
 /* True if a parallel loop is empty: nothing is written, so the results are empty or unchanged. */
-static bool graph__raise_nothing(graph__raise *r) {
+static bool graph__raise_empty(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
         graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
-        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
-        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->contents.id) continue;
+        b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     }
     return true;
 }
 
 /* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
-static void graph__raise_opaque(graph__raise *r) {
-    const ind__opaque *call = r->body->call;
+static void graph__raise_extern(graph__raise *r) {
+    const ind__extern_call *call = r->body->call;
     const uint32_t num = call->num_inputs;
     ind__extern_build b = {.g = r->g, .name = call->name, .num_operands = num};
     b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
     if (!b.operand) ind__graph_no_memory(r->g, call->name);
     for (uint32_t k = 0; b.operand && k < num; k++) {
         const ind__call_arg *x = &call->arg[k];
-        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].held, x->type.size, x->type.rank).id;
+        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].contents, x->type.size, x->type.rank).id;
     }
     for (uint32_t j = num; j < num + call->num_outputs; j++) {
         uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;
@@ -23620,13 +23666,13 @@ static void graph__raise_opaque(graph__raise *r) {
     ind_tensor y = r->g->status ? (ind_tensor){r->g, 0} : ind__add_extern(&b);
     for (uint32_t j = 0; j < call->num_outputs; j++) {
         graph__raised_buffer *to = &r->buffer[call->arg[num + j].buffer];
-        to->held = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
+        to->contents = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
     }
 }
 
 static void graph__raise_body(graph__raise *r) {
     if (r->body->call) {
-        graph__raise_opaque(r);
+        graph__raise_extern(r);
         return;
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
@@ -23635,7 +23681,7 @@ static void graph__raise_body(graph__raise *r) {
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
-    if (!r->g->status && graph__raise_nothing(r)) return;
+    if (!r->g->status && graph__raise_empty(r)) return;
     for (uint32_t n = 1; !r->g->status && n < r->body->num_inst; n++) {
         if (r->body->inst[n].op == IND_LOOP_STORE)
             graph__raise_store(r, &r->body->inst[n]);
@@ -23666,7 +23712,7 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
 /* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
-    if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
+    if (!b->contents.id) b->contents = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
 }
 
 /* ========================================================================================= src/graph/raise/kernel.c */
@@ -23706,7 +23752,7 @@ static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, 
         if (i < k->num_reads || !old) continue;
         graph__raise_describe(r, p, old);
         graph__raise_source(r, old, IND_OP_INPUT);
-        r->buffer[n].held = r->buffer[old].held;
+        r->buffer[n].contents = r->buffer[old].contents;
     }
 }
 
@@ -23715,34 +23761,34 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
         uint32_t old = p->buffer[k->arg[i]].mutates;
-        ind_tensor y = b->held;
+        ind_tensor y = b->contents;
         if (r->body->call && r->body->call->workspace == k->arg[i]) continue;
         if (!old) {
             (void)ind_output(r->g, b->name, y);
             continue;
         }
         if (y.id && (ind__is_source(r->g, y.id) || r->g->tensor[y.id].named)) y = graph__raise_one(r, IND_OP_CLONE, y);
-        (void)ind_mutate(r->buffer[old].held, ind_named(y, b->name));
+        (void)ind_mutate(r->buffer[old].contents, ind_named(y, b->name));
     }
 }
 
 /* Renames results in order, as removed tensors leave gaps in the numbers. Outputs and new values keep their names. */
 static bool graph__raise_rename(ind_graph *g) {
-    uint8_t *kept = ind__alloc(g->context, g->num_tensors);
-    bool ok = kept != NULL;
-    for (uint32_t i = 0; ok && i < g->num_outputs; i++) kept[g->output[i].tensor] = 1;
-    for (uint32_t i = 0; ok && i < g->num_mutations; i++) kept[g->mutation[i].value] = 1;
+    uint8_t *keeps_name = ind__alloc(g->context, g->num_tensors);
+    bool ok = keeps_name != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) keeps_name[g->output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->num_mutations; i++) keeps_name[g->mutation[i].value] = 1;
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
-        kept[t] = kept[t] || g->tensor[t].weak || ind__is_source(g, t);
-        const char *name = kept[t] ? NULL : g->tensor[t].name;
+        keeps_name[t] = keeps_name[t] || g->tensor[t].weak || ind__is_source(g, t);
+        const char *name = keeps_name[t] ? NULL : g->tensor[t].name;
         if (name) ind__find_slot(g, name, strlen(name))->tensor = 0;
-        if (!kept[t]) g->tensor[t].name = NULL;
+        if (!keeps_name[t]) g->tensor[t].name = NULL;
     }
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
         ind_graph_op op = g->node[g->tensor[t].node].op;
-        if (!kept[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
+        if (!keeps_name[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
     }
-    ind__free(g->context, kept);
+    ind__free(g->context, keeps_name);
     return ok;
 }
 
@@ -23991,7 +24037,7 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
     return NULL;
 }
 
-static ind_status ind__compile_way(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
+static ind_status ind__compile_variant(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
     ind_status status = ind__module_cubin(m, v, &cubin->data, &cubin->bytes);
     if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
     return status;
@@ -24006,13 +24052,13 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->source.entry;
-    status = ind__compile_way(module, v, cubin);
+    status = ind__compile_variant(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
-        ind_cubin way = {.name = cubin->name};
-        status = ind__compile_way(module, v, &way);
-        bool better = !status && way.local_bytes < cubin->local_bytes;
-        ind__free(module->context, better ? cubin->data : way.data);
-        if (better) *cubin = way;
+        ind_cubin fallback = {.name = cubin->name};
+        status = ind__compile_variant(module, v, &fallback);
+        bool better = !status && fallback.local_bytes < cubin->local_bytes;
+        ind__free(module->context, better ? cubin->data : fallback.data);
+        if (better) *cubin = fallback;
     }
     return status;
 }
@@ -24176,16 +24222,16 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
         return NULL;
     }
     const ind__query q = ind__query_begin(m);
-    char **kept = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
+    char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
-    ind_status status = *kept ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)
-        *kept = t.data;
+        *cached = t.data;
     else
         ind__text_free(&t);
-    const char *text = status ? NULL : *kept ? *kept : "";
+    const char *text = status ? NULL : *cached ? *cached : "";
     (void)ind__query_end(&q, status);
     return text;
 }
@@ -24234,7 +24280,7 @@ static ind_status ind__need_names(ind_module *m) {
     return ind__query_end(&q, ok ? IND_OK : ind__failed(m->context));
 }
 
-static const char *ind__tensor_held(const ind_module *m, uint32_t buffer) {
+static const char *ind__buffer_tensor_name(const ind_module *m, uint32_t buffer) {
     return m->name[2 * (size_t)m->desc.lowered->num_loops + buffer];
 }
 
@@ -24256,7 +24302,7 @@ ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *i
         .from_kernel = (int)s->kernel_of[e->from],
         .to_kernel = (int)s->kernel_of[e->to],
         .buffer = s->program->buffer[e->buffer].name,
-        .tensor = ind__tensor_held(module, e->buffer),
+        .tensor = ind__buffer_tensor_name(module, e->buffer),
         .vertical = ind__edge_vertical(s, e),
         .fused = ind__fusion_reason_fused(e->reason),
         .reason = e->reason,
@@ -24965,18 +25011,18 @@ const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, 
     if (!module || kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) return NULL;
     const ind_kernel *k = &module->desc.schedule->kernel[kernel];
     if (index < 0 || (uint32_t)index >= k->num_args || ind__need_names(module)) return NULL;
-    if (tensor) *tensor = ind__tensor_held(module, k->arg[index]);
+    if (tensor) *tensor = ind__buffer_tensor_name(module, k->arg[index]);
     return module->desc.lowered->buffer[k->arg[index]].name;
 }
 
 /* Returns the sum over all kernels of the formula at this offset in ind_kernel. */
-static ind_formula ind__module_total(const ind_module *m, size_t place) {
+static ind_formula ind__module_total(const ind_module *m, size_t offset) {
     if (!m) return (ind_formula){0};
     uint32_t n = m->desc.schedule->num_kernels;
     ind_expr none = {m->context, 0}, *term = ind__alloc(m->context, (n + (size_t)1) * sizeof *term);
     if (!term || n > INT32_MAX) return none;
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + place, sizeof *term);
+        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + offset, sizeof *term);
     }
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
@@ -25166,8 +25212,8 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
         ind_expr step = ind_int(c, ind_expr_symbol(size)->multiple_of);
-        ind_expr room = ind_expr_sub(ind_int(c, limit), rest);
-        inverse = ind_expr_mul(ind_expr_floordiv(room, ind_expr_mul(coefficient, step)), step);
+        ind_expr budget = ind_expr_sub(ind_int(c, limit), rest);
+        inverse = ind_expr_mul(ind_expr_floordiv(budget, ind_expr_mul(coefficient, step)), step);
     } else if (ind_error_status(c) == IND_OK) {
         ind__refuse_inverse(c, name, affine ? coefficient : none);
     }

@@ -917,12 +917,12 @@ uint64_t ind__hash(const void *data, size_t n, uint64_t seed);
 /* The rules of simplification: enumerator, name, law. The function that applies a rule has its proof;
    tests/unit/test_rules.c has a test for each. b > 0 unless stated otherwise. */
 #define IND__EXPR_RULES(X)                                                                                             \
-    X(JOIN, "join", "q*(x % m) + q*m*(x // m) = q*x")                                                                  \
-    X(JOIN_MODULAR, "join-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                                  \
+    X(COMBINE, "combine", "q*(x % m) + q*m*(x // m) = q*x")                                                            \
+    X(COMBINE_MODULAR, "combine-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                            \
     X(MOD_FROM_DIFFERENCE, "mod-from-difference", "q*x - q*m*(x // m) = q*(x % m)")                                    \
     X(FLOOR_FROM_DIFFERENCE, "floor-from-difference", "q*x - q*(x % m) = q*m*(x // m)")                                \
     X(EXACT_QUOTIENT, "exact-quotient", "b*(x // b) = x where b divides x")                                            \
-    X(JOIN_QUOTIENTS, "join-quotients", "(x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y")          \
+    X(COMBINE_QUOTIENTS, "combine-quotients", "(x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y")    \
     X(DIVIDE_ZERO, "divide-zero", "0 // b = 0 % b = 0")                                                                \
     X(DIVIDE_BY_ONE, "divide-by-one", "x // 1 = x, x % 1 = 0")                                                         \
     X(MULTIPLES, "multiples", "(b*q + r) // b = q + r // b, (b*q + r) % b = r % b, any sign of b")                     \
@@ -1089,15 +1089,15 @@ typedef struct ind__call_arg {
 
 /* An extern call in place of a loop. Its body describes its reads and writes to the analyses: it has no variables,
    loads one element of each buffer that the call reads, and stores one of each that it writes. */
-typedef struct ind__opaque {
+typedef struct ind__extern_call {
     const char *name;
     const ind__extern *op; /* NULL: not registered */
     ind__call_arg *arg;    /* inputs, then outputs */
     uint32_t num_inputs, num_outputs;
     uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
-} ind__opaque;
+} ind__extern_call;
 /* Returns IND_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
-ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
+ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device);
 
 /* ========================================================================================== src/ir/loops/internal.h */
 /* ---- bodies ---- */
@@ -1138,8 +1138,8 @@ typedef struct ind_body {
     uint32_t num_inst, cap_inst;
     ind_expr *index;
     uint32_t num_index, cap_index;
-    uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
-    const ind__opaque *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
+    uint32_t result;              /* the loop's value before it is stored; 0 once STOREs exist */
+    const ind__extern_call *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
 } ind_body;
 
 /* A handler is a larger struct with this one as first member. emit gets an instruction whose args are the handler's own
@@ -1680,7 +1680,7 @@ typedef struct ir__lock {
     uint32_t depth;
 } ir__lock;
 
-static void ir__lock_take(ir__lock *l) {
+static void ir__lock_acquire(ir__lock *l) {
     if (atomic_load_explicit(&l->owner, memory_order_relaxed) != &ir__thread_mark) {
         ir__mutex_lock(&l->mutex);
         atomic_store_explicit(&l->owner, &ir__thread_mark, memory_order_relaxed);
@@ -1688,7 +1688,7 @@ static void ir__lock_take(ir__lock *l) {
     l->depth++;
 }
 
-static void ir__lock_give(ir__lock *l) {
+static void ir__lock_release(ir__lock *l) {
     if (--l->depth) return;
     atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
     ir__mutex_unlock(&l->mutex);
@@ -1709,19 +1709,19 @@ static void ir__lock_destroy(ind_context *c, ir__lock *l) {
 }
 
 void ind__lock(ind_context *c) {
-    ir__lock_take(c->lock);
+    ir__lock_acquire(c->lock);
 }
 
 void ind__unlock(ind_context *c) {
-    ir__lock_give(c->lock);
+    ir__lock_release(c->lock);
 }
 
 void ind__lists_lock(ind_context *c) {
-    ir__lock_take(c->root->lists);
+    ir__lock_acquire(c->root->lists);
 }
 
 void ind__lists_unlock(ind_context *c) {
-    ir__lock_give(c->root->lists);
+    ir__lock_release(c->root->lists);
 }
 
 /* Error states of threads, in blocks that are freed with the context. A thread claims a free state at its first
@@ -2337,8 +2337,8 @@ typedef struct ir__sample {
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES     2048
-#define IND__MAX_JOINING 3
+#define IND__SAMPLES       2048
+#define IND__MAX_COMBINING 3
 
 /* Integers found without a hash lookup: coefficients, divisors, strides. */
 #define IND__LEAST_SMALL (-64)
@@ -2362,7 +2362,7 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t joining;                    /* nesting of ir__sum_join */
+    uint32_t combining;                  /* nesting of ir__sum_combine */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is in progress */
@@ -2509,7 +2509,7 @@ static uint32_t ir__interner_append(struct ind__interner *in) {
 }
 
 /* n words with the lifetime of the context. */
-static uint32_t *ir__words(struct ind__interner *in, uint32_t n) {
+static uint32_t *ir__alloc_words(struct ind__interner *in, uint32_t n) {
     if (n > in->words_left) {
         uint32_t block = n > IND__WORD_BLOCK ? n : IND__WORD_BLOCK;
         in->word = (uint32_t *)ind__arena_alloc(&in->arena, (size_t)block * sizeof *in->word);
@@ -2537,9 +2537,9 @@ typedef struct ir__range {
     int64_t lo, hi;
 } ir__range;
 
-static const ir__range ir__anything = {INT64_MIN, INT64_MAX};
+static const ir__range ir__full_range = {INT64_MIN, INT64_MAX};
 
-static int64_t ir__cut_add(int64_t a, int64_t b) {
+static int64_t ir__clamped_add(int64_t a, int64_t b) {
     int64_t r;
     return ind__add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
@@ -2547,7 +2547,7 @@ static int64_t ir__cut_add(int64_t a, int64_t b) {
 static int64_t ir__sat_add(int64_t a, int64_t b) {
     if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
     if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
-    return ir__cut_add(a, b);
+    return ir__clamped_add(a, b);
 }
 
 static int64_t ir__sat_mul(int64_t a, int64_t b) {
@@ -2575,8 +2575,8 @@ static ir__range ir__range_hull(ir__range a, ir__range b) {
 }
 
 static ir__range ir__range_add(ir__range a, ir__range b) {
-    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__cut_add(a.lo, b.lo),
-                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__cut_add(a.hi, b.hi)};
+    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__clamped_add(a.lo, b.lo),
+                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__clamped_add(a.hi, b.hi)};
     return r;
 }
 
@@ -2629,7 +2629,7 @@ static ir__range ir__range_div_positive(ir__range a, ir__range b) {
 /* a // b = (-a) // (-b), so the negative and the positive part of a divisor's range are handled separately. */
 static ir__range ir__range_div(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
-    if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_div_positive(a, above);
+    if (below.lo > below.hi) return above.lo > above.hi ? ir__full_range : ir__range_div_positive(a, above);
     ir__range low = ir__range_div_positive(ir__range_neg(a), below);
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_div_positive(a, above));
 }
@@ -2654,7 +2654,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
 /* a % b = -((-a) % (-b)). For b = -2^63 the negation saturates to INT64_MAX, which means unbounded. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
-    if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
+    if (below.lo > below.hi) return above.lo > above.hi ? ir__full_range : ir__range_mod_positive(a, above);
     ir__range low = ir__range_neg(ir__range_mod_positive(ir__range_neg(a), below));
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_mod_positive(a, above));
 }
@@ -2764,7 +2764,7 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
                   IND__MAX_DEPTH, IND__MAX_TERMS);
         return ir__expr_none(c);
     }
-    if (num_args > 2 && !(list = ir__words(in, num_args))) return ir__expr_none(c);
+    if (num_args > 2 && !(list = ir__alloc_words(in, num_args))) return ir__expr_none(c);
     if (!(id = ir__interner_append(in))) return ir__expr_none(c);
     ir__expr_node *n = ir__node_at(in, id);
     n->kind = (uint32_t)kind & 31u;
@@ -3472,13 +3472,13 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
 }
 
 /* State of the rules on one sum; `extra` is added after all terms are processed. */
-typedef struct ir__joiner {
+typedef struct ir__combiner {
     ir__sum *s;
     ir__sum extra;
     ir__id_map roots;   /* number of different divisions of the sum with this root */
     uint32_t first[32]; /* initial storage of roots: most sums have few divisions */
     uint32_t num_mods;  /* terms that contain a modulo */
-} ir__joiner;
+} ir__combiner;
 
 /* The expression that a division finally divides: x for x // m, x % m, (x // m) % n and so on. The rules combine
    divisions of one root. */
@@ -3496,7 +3496,7 @@ static bool ir__is_division(const ir__expr_node *n) {
 
 /* Counts the roots of all divisions among the factors; false if there are none (or no memory: then no rule is
    applied). */
-static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
+static bool ir__combiner_count(ir__combiner *j, ir__sum *s, ir__id_map *seen) {
     const struct ind__interner *in = s->context->interner;
     for (uint32_t i = 0; i < s->num; i++) {
         const uint32_t *f;
@@ -3515,25 +3515,25 @@ static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
     return j->roots.num > 0;
 }
 
-static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
-    ir__joiner empty = {.s = s, .extra = {.context = s->context}};
+static bool ir__combiner_begin(ir__combiner *j, ir__sum *s) {
+    ir__combiner empty = {.s = s, .extra = {.context = s->context}};
     uint32_t first[32] = {0};
     ir__id_map seen = {.context = s->context, .slot = first, .cap = 16, .lent = 16};
     *j = empty;
     j->roots = seen;
     j->roots.slot = j->first;
-    bool any = ir__joiner_count(j, s, &seen);
+    bool any = ir__combiner_count(j, s, &seen);
     ir__map_free(&seen);
     return any;
 }
 
 /* True if another division of the sum has the same root as f. */
-static bool ir__has_sibling(const ir__joiner *j, ind_expr f) {
+static bool ir__has_sibling(const ir__combiner *j, ind_expr f) {
     return ir__map_get(&j->roots, ir__division_root(j->s->context->interner, f.id)) > 1;
 }
 
 /* True if the sum may contain c * q * x: it must contain the first term of q * x, so that term is already interned. */
-static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
+static bool ir__may_contain(const ir__sum *s, ir__term q, ind_expr x) {
     const struct ind__interner *in = s->context->interner;
     const ir__expr_node *sum = ir__node_of(x);
     uint32_t i = 0;
@@ -3559,7 +3559,7 @@ static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
 
 /* True if the sum contains all terms of e with exactly these coefficients. The constant may differ, as it can be
    split. */
-static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
+static bool ir__sum_contains(const ir__sum *s, ind_expr e) {
     ir__sum part = {.context = s->context};
     ir__sum_add(&part, e, 1);
     bool all = !part.failed, any = false;
@@ -3574,7 +3574,7 @@ static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
 }
 
 /* Removes e and the term i from the sum, and adds r. */
-static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
+static bool ir__combine_apply(ir__combiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
     if (!ind__ok(r)) return false;
     ir__sum part = {.context = j->s->context};
     ir__sum_add(&part, e, 1);
@@ -3596,7 +3596,7 @@ static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, in
 }
 
 /* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both sides are q times the remainder of y by m*n, for m and n > 0. */
-static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
+static bool ir__combine_modular(ir__combiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
     ind_expr scale = ir__mul2(ir__term_expr(q), m);
     for (uint32_t k = 0; k < j->s->num && j->num_mods <= 64 && ind__ok(scale); k++) {
         const uint32_t *f;
@@ -3608,7 +3608,7 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
             if (ir__mul_int(cofactor, j->s->t[k].c).id != scale.id) continue;
             if (ir__proven_sign(m) != 1 || ir__proven_sign(n) != 1) continue;
             ind_expr whole = ir__mul2(ir__term_expr(q), ir__modulo(y, ir__mul2(m, n)));
-            return ir__join_apply(j, i, ir__term_expr(j->s->t[k]), whole, IND__EXPR_RULE_JOIN_MODULAR);
+            return ir__combine_apply(j, i, ir__term_expr(j->s->t[k]), whole, IND__EXPR_RULE_COMBINE_MODULAR);
         }
     }
     return false;
@@ -3616,39 +3616,39 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
 
 /* scale * (x // m) in one of its forms, if the sum contains it. x = (z // g) % n divided by m is also (z % (g*n)) //
    (g*m). */
-static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
+static ind_expr ir__find_partner(const ir__combiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
     ind_expr_kind kind = ind_expr_query_kind(partner);
-    if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_holds(j->s, partner)) return partner;
+    if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_contains(j->s, partner)) return partner;
     ind_expr none = ir__expr_none(m.context), inner = ind_expr_arg(x, 0);
     if (ind_expr_query_kind(x) != IND_EXPR_MOD || ind_expr_query_kind(inner) != IND_EXPR_FLOORDIV) return none;
     ind_expr z = ind_expr_arg(inner, 0), g = ind_expr_arg(inner, 1), n = ind_expr_arg(x, 1);
     if (ir__proven_sign(g) != 1 || ir__proven_sign(n) != 1 || ir__proven_sign(m) != 1) return none;
     ind_expr other = ir__mul2(scale, ir__divide(ir__modulo(z, ir__mul2(g, n)), ir__mul2(g, m)));
-    return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_holds(j->s, other) ? other : none;
+    return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_contains(j->s, other) ? other : none;
 }
 
 /* A term q * (x % m): together with q*m*(x // m) it is q*x; together with -q*x it is -q*m*(x // m). By the definition
    of %. */
-static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
+static bool ir__combine_mod(ir__combiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
     const bool sibling = ir__has_sibling(j, f);
-    if (!ind__ok(q.m) || q.c == INT64_MIN || (!sibling && !ir__may_hold(j->s, q, x))) return false;
+    if (!ind__ok(q.m) || q.c == INT64_MIN || (!sibling && !ir__may_contain(j->s, q, x))) return false;
     ind_expr quotient = ir__divide(x, m), whole = ir__mul2(ir__term_expr(q), x);
     ind_expr scale = ir__mul2(ir__term_expr(q), m), partner = ir__mul2(scale, quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
-    ind_expr held = ir__held_partner(j, scale, x, m, partner);
-    if (ind__ok(held)) return ir__join_apply(j, i, held, whole, IND__EXPR_RULE_JOIN);
+    ind_expr found = ir__find_partner(j, scale, x, m, partner);
+    if (ind__ok(found)) return ir__combine_apply(j, i, found, whole, IND__EXPR_RULE_COMBINE);
     ind_expr minus = ind_expr_neg(whole);
-    if (ind__ok(minus) && ir__sum_holds(j->s, minus))
-        return ir__join_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
-    return sibling && ir__join_modular(j, i, q, x, m, quotient);
+    if (ind__ok(minus) && ir__sum_contains(j->s, minus))
+        return ir__combine_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
+    return sibling && ir__combine_modular(j, i, q, x, m, quotient);
 }
 
 /* A term p * (x // b) with p = q*b. If x % b is an integer r: q*(x - r), as b * (x // b) = x - r. Together with -q*x:
    -q * (x % b), by the definition of %. If p and b are integers with gcd g and b divides x: p * (x // b) = (p/g) * (x
    // (b/g)). */
-static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
+static bool ir__combine_floordiv(ir__combiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
     ir__term p = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0}, q;
     if (!ind__ok(p.m) || ind_expr_query_kind(b) == IND_EXPR_ADD || p.c == INT64_MIN) return false;
@@ -3657,24 +3657,24 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     if (!ir__term_divide(p, by, &q)) {
         if (!ind_expr_is_int(b, &d) || (g = ir__gcd64(p.c, d)) == 1 || !ind_known_multiple(x, d)) return false;
         ind_expr less = ir__mul2(ir__mul_int(p.m, p.c / g), ir__divide(x, ind_int(b.context, d / g)));
-        return ir__join_apply(j, i, ind_int(b.context, 0), less, IND__EXPR_RULE_EXACT_QUOTIENT);
+        return ir__combine_apply(j, i, ind_int(b.context, 0), less, IND__EXPR_RULE_EXACT_QUOTIENT);
     }
     const bool exact = ir__facts_generation(j->s->context) || (ind_expr_is_int(b, &d) && ind_known_multiple(x, d));
-    if (!exact && !ir__may_hold(j->s, q, x)) return false;
+    if (!exact && !ir__may_contain(j->s, q, x)) return false;
     ind_expr rest = ir__modulo(x, b), whole = ir__mul2(ir__term_expr(q), x);
     if (!ind__ok(rest) || !ind__ok(whole)) return false;
     if (ind_expr_is_int(rest, &d))
-        return ir__join_apply(j, i, ind_int(b.context, 0), ir__mul2(ir__term_expr(q), ind_expr_sub(x, rest)),
-                              IND__EXPR_RULE_EXACT_QUOTIENT);
+        return ir__combine_apply(j, i, ind_int(b.context, 0), ir__mul2(ir__term_expr(q), ind_expr_sub(x, rest)),
+                                 IND__EXPR_RULE_EXACT_QUOTIENT);
     ind_expr minus = ind_expr_neg(whole);
-    if (!ind__ok(minus) || !ir__sum_holds(j->s, minus)) return false;
-    return ir__join_apply(j, i, minus, ir__mul2(ind_expr_neg(ir__term_expr(q)), rest),
-                          IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
+    if (!ind__ok(minus) || !ir__sum_contains(j->s, minus)) return false;
+    return ir__combine_apply(j, i, minus, ir__mul2(ind_expr_neg(ir__term_expr(q)), rest),
+                             IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
 }
 
 /* (x // a)*(y // b) = x*y // (a*b) if a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
    exact quotient. So equal products of sizes have one form. */
-static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
+static bool ir__combine_quotients(ir__combiner *j, uint32_t i) {
     ind_context *c = j->s->context;
     int64_t a, b;
     ind_expr x, f = ir__exact_factor(j->s->t[i], &a, &x);
@@ -3692,36 +3692,36 @@ static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
         if (ind__mul_overflow(a, b, &b)) continue;
         ind_expr quotient = ir__divide(ir__mul2(x, y), ind_int(c, b));
         ind_expr whole = ir__mul2(ir__mul_int(ir__remove_factor(rest.m, other), j->s->t[i].c), quotient);
-        return ir__join_apply(j, i, ind_int(c, 0), whole, IND__EXPR_RULE_JOIN_QUOTIENTS);
+        return ir__combine_apply(j, i, ind_int(c, 0), whole, IND__EXPR_RULE_COMBINE_QUOTIENTS);
     }
     return false;
 }
 
 /* Tries the rules on the term i. */
-static bool ir__join_term(ir__joiner *j, uint32_t i) {
+static bool ir__combine_term(ir__combiner *j, uint32_t i) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(j->s->t[i].m, &f, &self);
     for (uint32_t k = 0; k < count; k++) {
         ind_expr factor = ir__expr_make(j->s->context, f[k]);
         ind_expr_kind kind = ind_expr_query_kind(factor);
-        if (kind == IND_EXPR_MOD && j->s->num > 1 && ir__join_mod(j, i, factor)) return true;
-        if (kind == IND_EXPR_FLOORDIV && ir__join_floordiv(j, i, factor)) return true;
+        if (kind == IND_EXPR_MOD && j->s->num > 1 && ir__combine_mod(j, i, factor)) return true;
+        if (kind == IND_EXPR_FLOORDIV && ir__combine_floordiv(j, i, factor)) return true;
     }
-    return count > 1 && ir__join_quotients(j, i);
+    return count > 1 && ir__combine_quotients(j, i);
 }
 
 /* Applies the rules of sums until none applies; each removes a division or makes one smaller. */
-static void ir__join_all(ir__sum *s) {
+static void ir__combine_all(ir__sum *s) {
     for (bool changed = !s->failed; changed;) {
-        ir__joiner j;
+        ir__combiner j;
         changed = false;
-        if (!ir__joiner_begin(&j, s)) {
+        if (!ir__combiner_begin(&j, s)) {
             ir__map_free(&j.roots);
             return;
         }
         ind__state_of(s->context)->quiet++;
         for (uint32_t i = 0; i < s->num; i++)
-            if (s->t[i].c && ir__join_term(&j, i)) changed = true;
+            if (s->t[i].c && ir__combine_term(&j, i)) changed = true;
         ind__state_of(s->context)->quiet--;
         for (uint32_t i = 0; i < j.extra.num; i++) ir__sum_push(s, j.extra.t[i]);
         s->failed = s->failed || j.extra.failed;
@@ -3868,7 +3868,7 @@ static bool ir__lattice_step(ir__sum *s) {
 #define IND__MAX_LATTICE_STEPS 64 /* per sum */
 
 /* Without memory the sum fails, as its form must not depend on memory. */
-static bool ir__join_lattices(ir__sum *s) {
+static bool ir__combine_lattices(ir__sum *s) {
     const uint32_t refusals = ind__refusals(s->context);
     int steps = 0;
     ind__state_of(s->context)->quiet++;
@@ -3880,18 +3880,18 @@ static bool ir__join_lattices(ir__sum *s) {
 
 /* Finding the partner of a term builds expressions, whose sums are combined in turn. A few levels find all partners;
    without a limit the work would double with every level. */
-static void ir__sum_join(ir__sum *s) {
+static void ir__sum_combine(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
-    if (in->joining >= IND__MAX_JOINING) return;
-    in->joining++;
-    ir__join_all(s);
-    if (!s->failed && ir__join_lattices(s)) ir__join_all(s);
-    in->joining--;
+    if (in->combining >= IND__MAX_COMBINING) return;
+    in->combining++;
+    ir__combine_all(s);
+    if (!s->failed && ir__combine_lattices(s)) ir__combine_all(s);
+    in->combining--;
 }
 
 static ind_expr ir__sum_finish(ir__sum *s) {
-    ir__sum_join(s);
+    ir__sum_combine(s);
     ind_expr e = ir__sum_build(s);
     ir__sum_free(s);
     return e;
@@ -4812,7 +4812,7 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
 /* True if the Min or Max is written with the other sign, as -Max(-a, -b) or -Min(-a, -b). If an argument is 0, the
    canonical form is the Max. Else it is the one whose first term is positive: the term that comes first among the first
    terms of the arguments. */
-static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
+static bool ir__lattice_flips(const ir__list *l, ind_expr_kind kind) {
     ir__term first = {0};
     int64_t value;
     bool positive = false, negative = false;
@@ -4844,7 +4844,7 @@ static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
         const bool alone = !ir__is_const_term(t) && ind_expr_query_kind(l->v[i]) != IND_EXPR_ADD;
         freed += (alone && (t.c == g || t.c == -g)) || (!t.c && l->num == 2);
     }
-    const bool turn = ir__lattice_turns(l, kind);
+    const bool turn = ir__lattice_flips(l, kind);
     if (!freed) g = 1;
     if (!g || (g == 1 && !turn)) return ir__expr_none(l->context);
     if (turn) kind = kind == IND_EXPR_MIN ? IND_EXPR_MAX : IND_EXPR_MIN;
@@ -4949,7 +4949,7 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
 
 /* Builds left <= right + k in canonical form: x < c, c <= x, a <= b + c or a + c < b with integers, c >= 0 in the last
    two. So the negation of a `<` is a `<=`, and vice versa. */
-static ind_expr ir__spell_inequality(ir__relation *r) {
+static ind_expr ir__build_inequality(ir__relation *r) {
     ind_context *c = r->right.context;
     ind_expr left = ir__sum_build(&r->left), right = ir__sum_build(&r->right);
     const bool less = r->left.num && (!r->right.num || r->k < 0);
@@ -4967,7 +4967,7 @@ static ind_expr ir__spell_inequality(ir__relation *r) {
 }
 
 /* Builds right + k == left in canonical form: the side with the first term comes first. */
-static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
+static ind_expr ir__build_equality(ir__relation *r, ind_expr_kind kind) {
     ind_context *c = r->right.context;
     bool swap = !r->right.num || (r->left.num && ir__expr_compare(r->left.t[0].m, r->right.t[0].m) < 0);
     ind_expr a = ir__sum_build(swap ? &r->left : &r->right), b = ir__sum_build(swap ? &r->right : &r->left);
@@ -4992,7 +4992,7 @@ static int ir__decide(ind_expr d, bool equality) {
 }
 
 /* 0 or 1 if a fact decides the condition in this form, else the condition. */
-static ind_expr ir__settled(ind_expr condition) {
+static ind_expr ir__decided(ind_expr condition) {
     int known = ind__ok(condition) ? ir__known_condition(condition) : -1;
     return known < 0 ? condition : ind_int(condition.context, known);
 }
@@ -5010,12 +5010,12 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     if (known >= 0)
         e = ind_int(c, kind == IND_EXPR_NE ? !known : known);
     else if (ind__ok(d) && ir__relation_of(d, equality, &r))
-        e = equality ? ir__spell_equality(&r, kind) : ir__spell_inequality(&r);
+        e = equality ? ir__build_equality(&r, kind) : ir__build_inequality(&r);
     ir__relation_free(&r);
     ind__state_of(c)->quiet--;
     uint32_t arg[2] = {a.id, b.id};
     if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: compare the sides as given */
-    return ir__settled(e);
+    return ir__decided(e);
 }
 
 static ind_expr ir__make_eq(ind_expr a, ind_expr b) {
@@ -5078,7 +5078,7 @@ static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v,
         ind__free(c, l.v);
         return ind_int(c, decided ? absorbing : !absorbing);
     }
-    return ir__settled(ir__list_intern(&l, kind));
+    return ir__decided(ir__list_intern(&l, kind));
 }
 
 ind_expr ind_expr_and(ind_expr a, ind_expr b) {
@@ -5105,7 +5105,7 @@ ind_expr ind_expr_not(ind_expr a) {
     int64_t lo, hi;
     ind_expr_bounds(a, &lo, &hi);
     if (lo < 0 || hi > 1) return ind_expr_eq(a, ind_int(a.context, 0));
-    return ir__settled(ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0));
+    return ir__decided(ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0));
 }
 
 /* Where(c, Where(c, x, y), z) = Where(c, x, z) and Where(c, x, Where(c, y, z)) = Where(c, x, z). */
@@ -5173,52 +5173,52 @@ static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     return to->slot != NULL;
 }
 
-#define IND__WALK_FREE 64 /* steps of a traversal before it records visited nodes */
+#define IND__UNRECORDED_VISITS 64 /* steps of a traversal before it records visited nodes */
 
-typedef struct ir__walk {
+typedef struct ir__traversal {
     ir__id_map seen;
     uint32_t steps;
-} ir__walk;
+} ir__traversal;
 
 /* True if this node is to be visited: not visited before. Without memory a node may be visited again, which is only
    slower. */
-static bool ir__walk_enter(ir__walk *w, ind_expr e) {
+static bool ir__first_visit(ir__traversal *w, ind_expr e) {
     w->seen.context = e.context;
-    if (w->steps < IND__WALK_FREE) return w->steps++, true;
+    if (w->steps < IND__UNRECORDED_VISITS) return w->steps++, true;
     if (ir__map_get(&w->seen, e.id)) return false;
     ir__map_put(&w->seen, e.id, 1);
     return true;
 }
 
-static bool ir__walk_depends(ir__walk *w, ind_expr e, ind_expr symbol) {
+static bool ir__visit_depends(ir__traversal *w, ind_expr e, ind_expr symbol) {
     if (e.id == symbol.id) return true;
-    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__walk_enter(w, e)) return false;
+    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__first_visit(w, e)) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__walk_depends(w, ind_expr_arg(e, i), symbol)) return true;
+        if (ir__visit_depends(w, ind_expr_arg(e, i), symbol)) return true;
     return false;
 }
 
 bool ind__expr_depends(ind_expr e, ind_expr symbol) {
     if (!ind__ok(e) || !ind__ok(symbol)) return false;
-    ir__walk w = {0};
-    bool depends = ir__walk_depends(&w, e, symbol);
+    ir__traversal w = {0};
+    bool depends = ir__visit_depends(&w, e, symbol);
     ir__map_free(&w.seen);
     return depends;
 }
 
-static bool ir__walk_has_kind(ir__walk *w, ind_expr e, ind_symbol_kind kind) {
+static bool ir__visit_has_kind(ir__traversal *w, ind_expr e, ind_symbol_kind kind) {
     const ind_symbol *s = ind_expr_symbol(e);
     if (s) return s->kind == kind;
-    if (!ir__node_of(e)->symbols || !ir__walk_enter(w, e)) return false;
+    if (!ir__node_of(e)->symbols || !ir__first_visit(w, e)) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__walk_has_kind(w, ind_expr_arg(e, i), kind)) return true;
+        if (ir__visit_has_kind(w, ind_expr_arg(e, i), kind)) return true;
     return false;
 }
 
 bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
     if (!ind__ok(e)) return false;
-    ir__walk w = {0};
-    bool has = ir__walk_has_kind(&w, e, kind);
+    ir__traversal w = {0};
+    bool has = ir__visit_has_kind(&w, e, kind);
     ir__map_free(&w.seen);
     return has;
 }
@@ -5227,27 +5227,27 @@ bool ind__expr_is_size(ind_expr e) {
     return ind__ok(e) && !ind__expr_has_kind(e, IND_SYMBOL_INDEX) && !ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
 }
 
-static int ir__walk_symbols(ir__walk *w, ind_expr e, ind_expr *out, int max, int n) {
+static int ir__visit_symbols(ir__traversal *w, ind_expr e, ind_expr *out, int max, int n) {
     if (!ir__node_of(e)->symbols) return n;
     if (!ind_expr_symbol(e)) {
-        if (!ir__walk_enter(w, e)) return n;
-        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__walk_symbols(w, ind_expr_arg(e, i), out, max, n);
+        if (!ir__first_visit(w, e)) return n;
+        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__visit_symbols(w, ind_expr_arg(e, i), out, max, n);
         return n;
     }
     int known = n < max ? n : max;
-    if (known >= IND__WALK_FREE && ir__map_get(&w->seen, e.id)) return n;
-    for (int i = 0; i < known && i < IND__WALK_FREE; i++)
+    if (known >= IND__UNRECORDED_VISITS && ir__map_get(&w->seen, e.id)) return n;
+    for (int i = 0; i < known && i < IND__UNRECORDED_VISITS; i++)
         if (out[i].id == e.id) return n;
     w->seen.context = e.context;
-    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
+    if (known >= IND__UNRECORDED_VISITS) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
     if (n < max) out[n] = e;
     return n + 1;
 }
 
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
     if (!ind__ok(e)) return 0;
-    ir__walk w = {0};
-    int n = ir__walk_symbols(&w, e, out, max, 0);
+    ir__traversal w = {0};
+    int n = ir__visit_symbols(&w, e, out, max, 0);
     ir__map_free(&w.seen);
     return n;
 }
@@ -5350,7 +5350,7 @@ typedef struct ir__evaluation {
     ind_symbol_value_fn value;
     void *user;
     uint32_t steps;
-    ir__id_map memo; /* id to 1 + position in done; used from IND__WALK_FREE steps on */
+    ir__id_map memo; /* id to 1 + position in done; used from IND__UNRECORDED_VISITS steps on */
     ir__wide *done;
     uint32_t num_done, cap_done;
 } ir__evaluation;
@@ -5395,7 +5395,7 @@ static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
             return ind__fail(v->context, IND_NOT_FOUND, "no value is given for %s", s->name);
         return *out = value, IND_OK;
     }
-    bool written = v->steps++ >= IND__WALK_FREE;
+    bool written = v->steps++ >= IND__UNRECORDED_VISITS;
     uint32_t known = written ? ir__map_get(&v->memo, e.id) : 0;
     if (known) return *out = v->done[known - 1], IND_OK;
     ind_status status = ir__is_chain(ind_expr_query_kind(e)) ? ir__eval_chain(v, e, out) : ir__eval_node(v, e, out);
@@ -5468,7 +5468,7 @@ ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
 typedef struct ir__pass {
     ir__id_map *memo;
     uint64_t mask;  /* nodes without any of these symbols (Bloom) are not visited */
-    uint32_t steps; /* the memo is used from IND__WALK_FREE on */
+    uint32_t steps; /* the memo is used from IND__UNRECORDED_VISITS on */
     bool keep;      /* a node that cannot be built over its new arguments stays unchanged; else the pass fails */
     ind_expr (*leaf)(ind_expr symbol, void *user);
     void *user;
@@ -5495,7 +5495,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e) {
     int args = ind_expr_num_args(e);
     if (ind_expr_symbol(e)) return p->leaf(e, p->user);
     if (!args || !(ir__node_of(e)->symbols & p->mask)) return e;
-    bool written = p->steps++ >= IND__WALK_FREE;
+    bool written = p->steps++ >= IND__UNRECORDED_VISITS;
     uint32_t known = written ? ir__map_get(p->memo, e.id) : 0;
     if (known) return ir__expr_make(e.context, known);
     ind_expr r = ir__pass_node(p, e, args);
@@ -5644,7 +5644,7 @@ struct ind_facts {
     int narrowings;   /* while assuming: remaining number of narrowings by relations */
 };
 
-static ind_facts *ir__facts_in_force(ind_context *c) {
+static ind_facts *ir__current_facts(ind_context *c) {
     return c->interner->facts;
 }
 
@@ -5668,18 +5668,18 @@ static ind_expr ir__id_at(const ind_facts *f, const ir__ids *list, uint32_t i) {
     return ir__expr_make(f->context, list->id[i]);
 }
 
-static ind_expr ir__settle(ind_facts *f, ind_expr e);
+static ind_expr ir__simplify_under(ind_facts *f, ind_expr e);
 
 /* e in terms of symbols that are not replaced. */
-static ind_expr ir__in_force(ind_expr e) {
-    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+static ind_expr ir__resolve_replaced(ind_expr e) {
+    ind_facts *f = ind__ok(e) ? ir__current_facts(e.context) : NULL;
     if (!f || f->simplifying || e.context->interner->proving || !(ir__node_of(e)->symbols & f->known.mask)) return e;
-    return ir__settle(f, e);
+    return ir__simplify_under(f, e);
 }
 
-static ind_expr ir__extent_in_force(ind_expr extent) {
-    ind_facts *f = ir__facts_in_force(extent.context);
-    return f && ir__node_of(extent)->symbols & f->known.mask ? ir__settle(f, extent) : extent;
+static ind_expr ir__resolve_extent(ind_expr extent) {
+    ind_facts *f = ir__current_facts(extent.context);
+    return f && ir__node_of(extent)->symbols & f->known.mask ? ir__simplify_under(f, extent) : extent;
 }
 
 /* A lower bound of a term: one loop index or modulo is replaced by the end of its range that minimises the term. q * f
@@ -5691,7 +5691,7 @@ static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
         const ind_symbol *s = ind_expr_symbol(f);
         int64_t least;
         if (s && ind__ok(s->extent) && !only_modulo) {
-            end = ir__extent_in_force(s->extent);
+            end = ir__resolve_extent(s->extent);
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
             ind_expr_bounds(end, &least, NULL);
@@ -5912,7 +5912,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     if (hi < 0 || p->tries <= 0) return false;
     p->tries--;
     ind_expr low = e;
-    for (int round = 0; round < 8; round++) {
+    for (int iteration = 0; iteration < 8; iteration++) {
         /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
@@ -6007,13 +6007,13 @@ static bool ir__prove_ge0(ind_expr e) {
     if (lo >= 0 || hi < 0) return lo >= 0;
     ind_context *c = e.context;
     bool nested = c->interner->proving > 0;
-    ind_facts *f = nested ? NULL : ir__facts_in_force(c);
+    ind_facts *f = nested ? NULL : ir__current_facts(c);
     ind__state_of(c)->quiet++;
-    if (!ir__facts_in_force(c) && ir__refuted(e)) {
+    if (!ir__current_facts(c) && ir__refuted(e)) {
         ind__state_of(c)->quiet--;
         return false;
     }
-    if (!nested) e = ir__in_force(e);
+    if (!nested) e = ir__resolve_replaced(e);
     c->interner->proving++;
     ir__proof p = {f, IND__PROOF_TRIES};
     bool proven = ir__prove(&p, e, nested ? 0 : f && f->known.relation.num ? IND__PROOF_DEPTH : 1);
@@ -6029,7 +6029,7 @@ static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (a.id == b.id) return by <= 0;
     ind_context *c = a.context;
     const uint32_t failures = ind__state_of(c)->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
-    const uint32_t key = c->interner->joining ? 0 : ir__cache_key(c, kind);
+    const uint32_t key = c->interner->combining ? 0 : ir__cache_key(c, kind);
     const ir__op_cache_entry *had = ir__cache_slot(c, kind, a, b);
     if (key && had->key == key && had->a == a.id && had->b == b.id) return had->result;
     ind__state_of(c)->quiet++;
@@ -6053,8 +6053,8 @@ bool ind_known_true(ind_expr condition) {
     if (!ind__ok(condition)) return false;
     int64_t lo, hi;
     ind_expr_bounds(condition, &lo, &hi);
-    if (lo > 0 || hi < 0 || !ir__facts_in_force(condition.context)) return lo > 0 || hi < 0;
-    return ind_known(ir__facts_in_force(condition.context), condition);
+    if (lo > 0 || hi < 0 || !ir__current_facts(condition.context)) return lo > 0 || hi < 0;
+    return ind_known(ir__current_facts(condition.context), condition);
 }
 
 /* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in the sum, but their difference simplifies to 0. */
@@ -6070,7 +6070,7 @@ static bool ir__no_difference(ind_expr a, ind_expr b) {
 bool ind_known_eq(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id) return true;
-    if (!ir__facts_in_force(a.context)) return ir__no_difference(a, b);
+    if (!ir__current_facts(a.context)) return ir__no_difference(a, b);
     return ir__known_below(a, b, 0) && ir__known_below(b, a, 0);
 }
 
@@ -6086,7 +6086,7 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
-    ir__walk walk; /* id to 1 + position in done */
+    ir__traversal visits; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
     uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
@@ -6134,14 +6134,14 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     if (ind_expr_symbol(e)) {
         v = ind_expr_symbol(e)->multiple_of;
     } else {
-        bool written = w->walk.steps++ >= IND__WALK_FREE;
-        if (w->walk.steps > w->limit) return 1;
-        w->walk.seen.context = e.context;
-        uint32_t known = written ? ir__map_get(&w->walk.seen, e.id) : 0;
+        bool written = w->visits.steps++ >= IND__UNRECORDED_VISITS;
+        if (w->visits.steps > w->limit) return 1;
+        w->visits.seen.context = e.context;
+        uint32_t known = written ? ir__map_get(&w->visits.seen, e.id) : 0;
         if (known) return w->done[known - 1];
         v = ir__factor_of_kind(w, e);
         int64_t *slot = written ? IND__PUSH(e.context, int64_t, w->done, w->num_done, w->cap_done) : NULL;
-        if (slot && ir__map_put(&w->walk.seen, e.id, w->num_done)) *slot = v;
+        if (slot && ir__map_put(&w->visits.seen, e.id, w->num_done)) *slot = v;
     }
     const ir__ids *list = w->facts ? &w->facts->known.residue : NULL;
     for (uint32_t i = 0; list && i < list->num; i += 3) { /* e % m == 0 */
@@ -6157,7 +6157,7 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     int64_t g = m, k = 0;
     for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
-        ir__divisor w = {.limit = IND__WALK_FREE};
+        ir__divisor w = {.limit = IND__UNRECORDED_VISITS};
         ind_expr t = ir__term_at(e, i);
         if (!ind_expr_is_int(t, &k)) g = ir__gcd64(g, ir__known_factor(&w, t));
     }
@@ -6167,17 +6167,17 @@ static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
 
 /* The divisor of an expression without replaced symbols, with the node limit of constructors. */
 static int64_t ir__plain_divisor(ind_expr e) {
-    ir__divisor w = {.limit = IND__WALK_FREE, .facts = ir__facts_in_force(e.context)};
+    ir__divisor w = {.limit = IND__UNRECORDED_VISITS, .facts = ir__current_facts(e.context)};
     return ir__known_factor(&w, e);
 }
 
 int64_t ind_known_divisor(ind_expr e) {
     if (!ind__ok(e)) return 1;
     ind__state_of(e.context)->quiet++;
-    e = ir__in_force(e);
-    ir__divisor w = {.limit = UINT32_MAX, .facts = ir__facts_in_force(e.context)};
+    e = ir__resolve_replaced(e);
+    ir__divisor w = {.limit = UINT32_MAX, .facts = ir__current_facts(e.context)};
     int64_t g = ir__known_factor(&w, e);
-    ir__map_free(&w.walk.seen);
+    ir__map_free(&w.visits.seen);
     ind__free(e.context, w.done);
     ind__state_of(e.context)->quiet--;
     return g;
@@ -6243,7 +6243,7 @@ static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
 static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
     if (!ind__ok(e) || !ind__ok(m) || e.context->interner->proving) return false;
     ind_context *c = e.context;
-    ind_facts *f = ir__facts_in_force(c);
+    ind_facts *f = ir__current_facts(c);
     for (uint32_t i = 0; f && i < f->known.residue.num; i += 3)
         if (f->known.residue.id[i] == e.id && f->known.residue.id[i + 1] == m.id)
             return *r = ir__id_at(f, &f->known.residue, i + 2), true;
@@ -6279,7 +6279,7 @@ static ind_expr ir__primitive(ind_expr e) {
 }
 
 /* c0 + multiples of g with g not dividing c0 is never 0. */
-static bool ir__odd_sum(ind_expr e) {
+static bool ir__sum_avoids_zero(ind_expr e) {
     int64_t g = 0, c0 = 0;
     for (int i = 0; i < ir__num_terms(e) && g != 1; i++) {
         ind_expr t = ir__term_at(e, i);
@@ -6320,14 +6320,14 @@ static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
     ind__state_of(e.context)->quiet++;
-    e = ir__in_force(e);
+    e = ir__resolve_replaced(e);
     ind_expr_bounds(e, &lo, &hi);
-    bool never = lo > 0 || hi < 0 || ir__odd_sum(e);
+    bool never = lo > 0 || hi < 0 || ir__sum_avoids_zero(e);
     if (!never && ind_expr_query_kind(e) == IND_EXPR_MUL) {
         never = true;
         for (int i = 0; i < ind_expr_num_args(e) && never; i++) never = ir__known_nonzero(ind_expr_arg(e, i));
     }
-    ind_facts *f = ir__facts_in_force(e.context);
+    ind_facts *f = ir__current_facts(e.context);
     never = never || (f && ir__listed_nonzero(f, e));
     ind_expr common, less = never ? ir__expr_none(e.context) : ir__split_common(e, &common);
     never = never || (ind__ok(less) && ir__known_nonzero(common) && ir__known_nonzero(less));
@@ -6353,7 +6353,7 @@ static int ir__proven_sign(ind_expr b) {
 
 /* 1 or 0 if the facts in force contain the condition in this form as true or false, else -1. */
 static int ir__known_condition(ind_expr condition) {
-    ind_facts *f = ir__facts_in_force(condition.context);
+    ind_facts *f = ir__current_facts(condition.context);
     uint32_t truth = f ? ir__map_get(&f->known.truth, condition.id) : 0;
     return truth ? truth == 1 : -1;
 }
@@ -6446,7 +6446,7 @@ ind_status ind_facts_create(ind_context *context, ind_facts **facts) {
 
 void ind_facts_destroy(ind_facts *f) {
     if (!f) return;
-    if (ir__facts_in_force(f->context) == f) f->context->interner->facts = NULL;
+    if (ir__current_facts(f->context) == f) f->context->interner->facts = NULL;
     ind__disown(f->context, &f->owned);
     ir__facts_free(&f->owned);
 }
@@ -6466,7 +6466,7 @@ static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
    overflow) stays unchanged, which is equally correct. */
 static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     ir__pass p = {
-        .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
+        .memo = memo, .mask = ~0ull, .steps = IND__UNRECORDED_VISITS, .keep = true, .leaf = ir__facts_leaf, .user = f};
     ind__state_of(e.context)->quiet++;
     for (int i = 0; i < IND__MAX_PASSES; i++) {
         ind_expr next = ir__pass_run(&p, e);
@@ -6478,7 +6478,7 @@ static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
 }
 
 /* Simplifies e under f, which must be in force. */
-static ind_expr ir__settle(ind_facts *f, ind_expr e) {
+static ind_expr ir__simplify_under(ind_facts *f, ind_expr e) {
     if (f->memo_generation != f->generation || f->memo.num > IND__MEMO_LIMIT) {
         if (f->memo.num) ir__map_free(&f->memo);
         f->memo_generation = f->generation;
@@ -6498,7 +6498,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     uint32_t failures = ind__state_of(c)->failures;
     ind_facts *before = ind_facts_enter(c, facts);
     if (facts) {
-        e = ir__settle(facts, e);
+        e = ir__simplify_under(facts, e);
     } else {
         ir__id_map memo = {.context = c};
         e = ir__passes(NULL, &memo, e);
@@ -6536,7 +6536,7 @@ static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     ir__range r = ir__stored_range(e.context, e.id, NULL);
     const ind_symbol *s = ind_expr_symbol(e);
     if (!ind__ok(s->extent)) return r;
-    ir__range extent = ir__bound(e.context, ir__settle(b->facts, s->extent).id, b);
+    ir__range extent = ir__bound(e.context, ir__simplify_under(b->facts, s->extent).id, b);
     if (extent.hi != INT64_MAX && extent.hi - 1 < r.hi && extent.hi > r.lo) r.hi = extent.hi - 1;
     return r;
 }
@@ -6613,7 +6613,7 @@ static ir__range ir__bounds_under(ind_facts *f, ind_expr e) {
 
 void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
     e = ind_simplify(facts, e);
-    ir__range r = ir__anything;
+    ir__range r = ir__full_range;
     if (ind__ok(e)) {
         ind_facts *before = ind_facts_enter(e.context, facts);
         ind__state_of(e.context)->quiet++;
@@ -6626,7 +6626,7 @@ void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
 }
 
 void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
-    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+    ind_facts *f = ind__ok(e) ? ir__current_facts(e.context) : NULL;
     if (f)
         ind_bounds(f, e, lo, hi);
     else
@@ -6683,24 +6683,24 @@ static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
 }
 
 /* Interns the node directly: constructors could decide it while facts are being moved. */
-static ind_expr ir__say(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
+static ind_expr ir__raw_condition(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
     uint32_t arg[2] = {a, b};
     return ir__intern(f->context, kind, arg, 2, 0);
 }
 
-static ind_expr ir__say_relation(ind_facts *f, const uint32_t *id) {
-    return ir__say(f, IND_EXPR_LE, ind_int(f->context, 0).id, id[0]);
+static ind_expr ir__condition_of_relation(ind_facts *f, const uint32_t *id) {
+    return ir__raw_condition(f, IND_EXPR_LE, ind_int(f->context, 0).id, id[0]);
 }
 
-static ind_expr ir__say_nonzero(ind_facts *f, const uint32_t *id) {
-    return ir__say(f, IND_EXPR_NE, ind_int(f->context, 0).id, id[0]);
+static ind_expr ir__condition_of_nonzero(ind_facts *f, const uint32_t *id) {
+    return ir__raw_condition(f, IND_EXPR_NE, ind_int(f->context, 0).id, id[0]);
 }
 
-static ind_expr ir__say_residue(ind_facts *f, const uint32_t *id) {
-    return ir__say(f, IND_EXPR_EQ, ir__say(f, IND_EXPR_MOD, id[0], id[1]).id, id[2]);
+static ind_expr ir__condition_of_residue(ind_facts *f, const uint32_t *id) {
+    return ir__raw_condition(f, IND_EXPR_EQ, ir__raw_condition(f, IND_EXPR_MOD, id[0], id[1]).id, id[2]);
 }
 
-static ind_expr ir__say_condition(ind_facts *f, const uint32_t *id) {
+static ind_expr ir__condition_of_id(ind_facts *f, const uint32_t *id) {
     return ir__expr_make(f->context, id[0]);
 }
 
@@ -6725,15 +6725,15 @@ static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
         return IND_OUT_OF_MEMORY;
     k->mask |= ir__node_of(symbol)->symbols;
     uint32_t conditions = k->condition.num;
-    ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__say_relation, 1);
-    if (!status) status = ir__relearn_list(f, &k->nonzero, symbol, ir__say_nonzero, 1);
-    if (!status) status = ir__relearn_list(f, &k->residue, symbol, ir__say_residue, 3);
-    if (!status) status = ir__relearn_list(f, &k->condition, symbol, ir__say_condition, 1);
+    ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__condition_of_relation, 1);
+    if (!status) status = ir__relearn_list(f, &k->nonzero, symbol, ir__condition_of_nonzero, 1);
+    if (!status) status = ir__relearn_list(f, &k->residue, symbol, ir__condition_of_residue, 3);
+    if (!status) status = ir__relearn_list(f, &k->condition, symbol, ir__condition_of_id, 1);
     if (!status && k->condition.num != conditions) status = ir__rebuild_truth(f);
     ir__facts_changed(f);
     for (uint32_t i = 0; i + 1 < k->to.num && !status; i++) {
         if (!ir__touches(f, k->to.id[i], symbol)) continue;
-        ind_expr to = ir__settle(f, ir__id_at(f, &k->to, i));
+        ind_expr to = ir__simplify_under(f, ir__id_at(f, &k->to, i));
         if (!ind__ok(to)) return IND_OUT_OF_MEMORY;
         k->to.id[i] = to.id;
         ir__facts_changed(f);
@@ -6786,7 +6786,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
         if (!ind__ok(rest) || !ir__narrowable(u.m) || u.c == INT64_MIN) continue;
         ind_expr_bounds(rest, NULL, &hi);
         if (hi == INT64_MAX || hi == INT64_MIN) continue;
-        ir__range to = ir__anything, now = ir__stored_range(c, u.m.id, NULL);
+        ir__range to = ir__full_range, now = ir__stored_range(c, u.m.id, NULL);
         if (u.c > 0)
             to.lo = -ir__floor_div(hi, u.c); /* s >= ceil(-hi / c) */
         else
@@ -6857,7 +6857,7 @@ static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     uint32_t zero = ind_int(f->context, 0).id;
     bool nonzero = (to.lo > 0 || to.hi < 0) && ind_expr_query_kind(t.m) == IND_EXPR_MUL; /* then no factor is zero */
     for (int i = 0; nonzero && i < ind_expr_num_args(t.m) && !status; i++)
-        status = ir__todo(f, ir__say(f, IND_EXPR_NE, zero, ind_expr_arg(t.m, i).id));
+        status = ir__todo(f, ir__raw_condition(f, IND_EXPR_NE, zero, ind_expr_arg(t.m, i).id));
     return status ? status : ir__add_relation(f, r);
 }
 
@@ -6869,7 +6869,7 @@ static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     if (ir__prove_ge0(r)) return IND_OK;
     ind_expr negated = ind_expr_neg(r);
     if (ir__prove_ge0(ind_expr_sub(negated, ind_int(c, 1)))) return ir__contradiction(f);
-    if (ir__prove_ge0(negated)) return ir__todo(f, ir__say(f, IND_EXPR_EQ, r.id, ind_int(c, 0).id));
+    if (ir__prove_ge0(negated)) return ir__todo(f, ir__raw_condition(f, IND_EXPR_EQ, r.id, ind_int(c, 0).id));
     if (ir__listed_nonzero(f, r)) return ir__todo_ge0(f, ind_expr_sub(r, ind_int(c, 1)));
     return ir__store_ge0(f, r);
 }
@@ -6884,7 +6884,7 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     ind_expr one = ind_int(c, 1), zero = ind_int(c, 0), p = ir__primitive(d);
     ind_status status = IND_OK;
     for (int i = 0; ind_expr_query_kind(p) == IND_EXPR_MUL && i < ind_expr_num_args(p) && !status; i++)
-        status = ir__todo(f, ir__say(f, IND_EXPR_NE, zero.id, ind_expr_arg(p, i).id));
+        status = ir__todo(f, ir__raw_condition(f, IND_EXPR_NE, zero.id, ind_expr_arg(p, i).id));
     if (status) return status;
     if (ir__prove_ge0(d)) return ir__todo_ge0(f, ind_expr_sub(d, one));
     if (ir__prove_ge0(ind_expr_neg(d))) return ir__todo_ge0(f, ind_expr_sub(ind_expr_neg(d), one));
@@ -6915,7 +6915,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     c0 = ir__floor_mod(c0, m);
     if (!ind__ok(e)) return IND_OK;
     if (c0) r = r >= c0 ? r - c0 : r + (m - c0);
-    if (ir__narrowable(e) && !r) return ir__narrow(f, e, ir__anything, m);
+    if (ir__narrowable(e) && !r) return ir__narrow(f, e, ir__full_range, m);
     if (ir__residue_clashes(f, e, m, r)) return ir__contradiction(f);
     ind_expr modulus = ind_int(c, m), rest = ind_int(c, r);
     if (!ind__ok(rest) || !ir__ids_push(c, &f->known.residue, e.id) ||
@@ -6923,7 +6923,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
         return IND_OUT_OF_MEMORY;
     ir__facts_changed(f);
     if (!ir__narrowable(e)) return IND_OK;
-    ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
+    ir__range range = ir__stored_range(c, e.id, NULL), to = ir__full_range;
     int64_t gap;
     if (range.lo != INT64_MIN) { /* the next value congruent to r modulo m */
         gap = ir__floor_mod(range.lo, m);
@@ -6989,8 +6989,9 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     ir__range r = ir__stored_range(c, symbol.id, NULL);
     int64_t m = ind_expr_symbol(symbol)->multiple_of;
     ind_status status = IND_OK;
-    if (r.lo != INT64_MIN) status = ir__todo(f, ir__say(f, IND_EXPR_LE, ind_int(c, r.lo).id, value.id));
-    if (!status && r.hi != INT64_MAX) status = ir__todo(f, ir__say(f, IND_EXPR_LE, value.id, ind_int(c, r.hi).id));
+    if (r.lo != INT64_MIN) status = ir__todo(f, ir__raw_condition(f, IND_EXPR_LE, ind_int(c, r.lo).id, value.id));
+    if (!status && r.hi != INT64_MAX)
+        status = ir__todo(f, ir__raw_condition(f, IND_EXPR_LE, value.id, ind_int(c, r.hi).id));
     if (!status && m > 1) status = ir__todo(f, ind_expr_eq(ind_expr_mod(value, ind_int(c, m)), ind_int(c, 0)));
     return status;
 }
@@ -7099,7 +7100,7 @@ static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded)
     ind_expr last = ir__expr_none(f->context);
     *excluded = 0;
     for (int i = 0; i < ind_expr_num_args(condition); i++) {
-        ind_expr a = ir__settle(f, ind_expr_arg(condition, i));
+        ind_expr a = ir__simplify_under(f, ind_expr_arg(condition, i));
         int64_t v;
         if (ind_expr_is_int(a, &v) && !v)
             ++*excluded;
@@ -7137,7 +7138,7 @@ static ind_status ir__learn_all(ind_facts *f) {
         if (at == f->agenda.num) status = ir__review_conditions(f);
         if (status || at >= f->agenda.num) break;
         if (at > IND__MAX_LEARNT) return IND_LIMIT;
-        ind_expr condition = ir__settle(f, ir__id_at(f, &f->agenda, at));
+        ind_expr condition = ir__simplify_under(f, ir__id_at(f, &f->agenda, at));
         int64_t truth;
         if (!ind_expr_is_int(condition, &truth))
             status = ir__learn(f, condition);
@@ -7197,7 +7198,7 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     return excludes;
 }
 
-#define IND__BLAME 256 /* facts tried to name the one that a condition contradicts */
+#define IND__MAX_BLAMED 256 /* facts tried to name the one that a condition contradicts */
 
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
@@ -7210,7 +7211,7 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
         return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {
         const ir__ids *given = list ? &f->guard : &f->declared;
-        for (uint32_t i = 0; i < given->num && i < IND__BLAME; i++) {
+        for (uint32_t i = 0; i < given->num && i < IND__MAX_BLAMED; i++) {
             ind_expr e = ir__id_at(f, given, i);
             if (!ir__excludes(c, e, condition)) continue;
             ind_expr_print(e, fact, sizeof fact);
@@ -7559,23 +7560,23 @@ static int ir__add_counts(int a, int b) {
 }
 
 /* The count of a node is the same on every path to it, so it is computed once. */
-static int ir__walk_divisions(ir__walk *w, ind_expr e) {
+static int ir__visit_divisions(ir__traversal *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind_expr_num_args(e)) return 0;
-    bool written = w->steps >= IND__WALK_FREE;
+    bool written = w->steps >= IND__UNRECORDED_VISITS;
     uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
     if (known) return (int)(known - 1);
     if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__visit_divisions(w, ind_expr_arg(e, i)));
     if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* if there is no memory, it is only slower */
     return n;
 }
 
 int ind__expr_divisions(ind_expr e) {
     if (!ind__ok(e)) return 0;
-    ir__walk w = {.seen = {.context = e.context}};
-    int n = ir__walk_divisions(&w, e);
+    ir__traversal w = {.seen = {.context = e.context}};
+    int n = ir__visit_divisions(&w, e);
     ir__map_free(&w.seen);
     return n;
 }
@@ -7667,8 +7668,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
 /* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
    division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
-    ind_expr joined = ind__substitute(e, pair, value, 2);
-    return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
+    ind_expr merged = ind__substitute(e, pair, value, 2);
+    return ind__ok(merged) && ind__expr_divisions(merged) <= ind__expr_divisions(e);
 }
 
 bool ind__loops_merge(ind__loops *l, int v) {
@@ -7697,8 +7698,8 @@ bool ind__loops_merge(ind__loops *l, int v) {
 
 /* Sizes d for which var = d*o + i may resolve a division in e: the divisors in var // d, var % d and (k*var + ..) //
    (k*d). */
-static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
-    if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
+static int ir__split_candidates(ir__traversal *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (n >= max || !ind__expr_depends(e, var) || !ir__first_visit(w, e)) return n;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
     ind_expr_kind kind = ind_expr_query_kind(e);
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
@@ -7750,7 +7751,7 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
     enum { MOST = 16 };
     ind_expr candidate[MOST], best = ir__expr_none(l->context);
     int num = 0, before = ir__loops_divisions(l), least = before;
-    ir__walk w = {0};
+    ir__traversal w = {0};
     for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
         num = ir__split_candidates(&w, l->index[k], l->var[v], candidate, MOST, num);
     ir__map_free(&w.seen);
@@ -7927,21 +7928,21 @@ typedef struct ir__expr_style {
 /* One row per op: binding strength; texts before, between and after the operands; the strengths that the first and the
    other operands need to have no parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product
    and quotient 6, unary minus 7, the rest 8. */
-typedef struct ir__spelling {
+typedef struct ir__op_format {
     int strength;
     const char *open, *between, *close;
     int first, other;
-} ir__spelling;
+} ir__op_format;
 
 /* Spellings common to text and the C forms. */
-#define IR__SPELL_COMMON                                                                                               \
+#define IR__FORMAT_COMMON                                                                                              \
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
     [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
     [IND_EXPR_NE] = {4, "", " != ", "", 5, 5}, [IND_EXPR_LT] = {4, "", " < ", "", 5, 5},                               \
     [IND_EXPR_LE] = {4, "", " <= ", "", 5, 5}, [IR__FORM_NEG] = {7, "-", "", "", 7, 7}
 
-static const ir__spelling ir__spell_text[IR__NUM_FORM_OPS] = {
-    IR__SPELL_COMMON,
+static const ir__op_format ir__format_text[IR__NUM_FORM_OPS] = {
+    IR__FORMAT_COMMON,
     [IND_EXPR_FLOORDIV] = {6, "", " // ", "", 6, 7},
     [IND_EXPR_MIN] = {8, "Min(", ", ", ")", 0, 0},
     [IND_EXPR_MAX] = {8, "Max(", ", ", ")", 0, 0},
@@ -7953,8 +7954,8 @@ static const ir__spelling ir__spell_text[IR__NUM_FORM_OPS] = {
     [IR__FORM_CEILDIV] = {8, "CeilDiv(", ", ", ")", 0, 0},
 };
 
-static const ir__spelling ir__spell_c[IR__NUM_FORM_OPS] = {
-    IR__SPELL_COMMON,
+static const ir__op_format ir__format_c[IR__NUM_FORM_OPS] = {
+    IR__FORMAT_COMMON,
     [IND_EXPR_FLOORDIV] = {6, "", " / ", "", 6, 7},
     [IND_EXPR_MIN] = {8, "ind_min(", ", ", ")", 0, 0},
     [IND_EXPR_MAX] = {8, "ind_max(", ", ", ")", 0, 0},
@@ -7967,7 +7968,7 @@ static const ir__spelling ir__spell_c[IR__NUM_FORM_OPS] = {
     [IR__FORM_MOD_CALL] = {8, "ind_floormod(", ", ", ")", 0, 0},
 };
 
-static const ir__spelling ir__spell_latex[IR__NUM_FORM_OPS] = {
+static const ir__op_format ir__format_latex[IR__NUM_FORM_OPS] = {
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5},
     [IND_EXPR_MUL] = {6, "", " \\cdot ", "", 7, 7},
     [IND_EXPR_FLOORDIV] = {8, "\\left\\lfloor \\frac{", "}{", "} \\right\\rfloor", 0, 0},
@@ -7991,8 +7992,8 @@ static bool ir__style_is_c(const ir__expr_style *s) {
     return s->form == IND_PRINT_C || s->form == IND_PRINT_CUDA32 || s->form == IND_PRINT_CUDA64;
 }
 
-static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__form *f) {
-    return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
+static const ir__op_format *ir__op_format_of(const ir__expr_style *s, const ir__form *f) {
+    return &(ir__style_is_c(s) ? ir__format_c : s->form == IND_PRINT_LATEX ? ir__format_latex : ir__format_text)[f->op];
 }
 
 /* True if a minus is written before a product without parentheses: -a*b is (-a)*b. False if the product begins with a
@@ -8004,13 +8005,13 @@ static bool ir__minus_product(const ir__form *f) {
     return first != IND_EXPR_ADD && first != IND_EXPR_MUL && first != IR__FORM_NEG;
 }
 
-static int ir__strength(const ir__spelling *row, const ir__form *f) {
+static int ir__strength(const ir__op_format *row, const ir__form *f) {
     if (ir__minus_product(f)) return 6;
     return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
 }
 
 /* The strength that operand i needs. */
-static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int i) {
+static int ir__operand_strength(const ir__op_format *row, const ir__form *f, int i) {
     if (ir__minus_product(f)) return 6;
     return i ? row->other : row->first;
 }
@@ -8018,11 +8019,11 @@ static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int 
 /* ============================================================================================== src/ir/expr/forms.c */
 /* ---- making forms */
 
-typedef struct ir__made { /* a quotient that results from a rewriting */
-    struct ir__made *next;
+typedef struct ir__rewritten { /* a quotient that results from a rewriting */
+    struct ir__rewritten *next;
     const ir__form *form;
     uint32_t x, b;
-} ir__made;
+} ir__rewritten;
 
 typedef struct ir__former {
     ind_context *context;
@@ -8033,7 +8034,7 @@ typedef struct ir__former {
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
-    ir__made *made;
+    ir__rewritten *made;
     bool careful; /* read back each rewritten rounding */
     int trying;   /* nesting of trials: number of roundings whose numerator is being rewritten */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
@@ -8118,7 +8119,7 @@ static bool ir__begins_with_minus(const ir__form *f) {
 }
 
 static void ir__form_measure(ir__form *f) {
-    const ir__spelling *row = &ir__spell_text[f->op];
+    const ir__op_format *row = &ir__format_text[f->op];
     int64_t ops = f->num > 1 && f->op != IND_EXPR_WHERE && f->op != IR__FORM_CEILDIV ? f->num - 1 : f->num > 0,
             chars = 0;
     if (f->op == IR__FORM_DIV_CALL || f->op == IR__FORM_MOD_CALL) ops += IR__CALL_OPS;
@@ -8128,7 +8129,7 @@ static void ir__form_measure(ir__form *f) {
         bool minus = f->op == IND_EXPR_ADD && i && a->op == IR__FORM_NEG; /* a - b: one operation */
         ops += a->ops - minus;
         chars += a->chars - minus + (i && row->between ? (int64_t)strlen(row->between) : 0);
-        if (!minus && row->open && ir__strength(&ir__spell_text[a->op], a) < ir__operand_strength(row, f, i))
+        if (!minus && row->open && ir__strength(&ir__format_text[a->op], a) < ir__operand_strength(row, f, i))
             chars += 2;
         if (a->depth >= f->depth) f->depth = (uint16_t)(a->depth + 1);
     }
@@ -8163,8 +8164,8 @@ static ir__form *ir__form_int(ir__former *w, int64_t v) {
 
 /* ---- polynomials over forms */
 
-static ir__poly ir__poly_new(ir__former *w, int room) {
-    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(room ? room : 1) * sizeof *p.t)};
+static ir__poly ir__poly_new(ir__former *w, int cap) {
+    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(cap ? cap : 1) * sizeof *p.t)};
     return p;
 }
 
@@ -8225,7 +8226,7 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     for (int i = 0; i < m->n; i++) {
         cost.ops += m->f[i]->ops + 1;
         cost.chars += m->f[i]->chars + 1;
-        if (number + m->n > 1 && ir__strength(&ir__spell_text[m->f[i]->op], m->f[i]) < 7) cost.chars += 2;
+        if (number + m->n > 1 && ir__strength(&ir__format_text[m->f[i]->op], m->f[i]) < 7) cost.chars += 2;
     }
     if (number) {
         cost.ops++;
@@ -8280,7 +8281,7 @@ static bool ir__all_negative(const ir__poly *p) {
 static const ir__form *ir__form_of(ir__former *w, ind_expr e);
 static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f);
 static ind_expr ir__form_value(ir__former *w, const ir__form *f);
-static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
+static ind_expr ir__make_nary(int op, ind_context *c, const ind_expr *v, int n);
 
 static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__form *const *arg, int num) {
     ir__form *f = ir__form_new(w, op, arg, num);
@@ -8392,7 +8393,7 @@ static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) 
 }
 
 /* Max(-a, -b) for the form of Min(a, b): the form of its negation. It has no stored expression, so it is read back. */
-static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
+static const ir__form *ir__form_flipped(ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id), minus = ind_expr_neg(e);
     const ir__form *arg[8];
     for (int i = 0; i < f->num; i++)
@@ -8405,13 +8406,13 @@ static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
 
 /* The monomial with its first Min or Max negated and the sign of c changed, if that saves operations. `alone`: no sum
    around it, so a factor -1 costs an operation. */
-static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
+static ir__mono ir__mono_flipped(ir__former *w, ir__mono m, bool alone) {
     int k = 0;
     while (k < m.n && m.f[k]->op != IND_EXPR_MIN && m.f[k]->op != IND_EXPR_MAX) k++;
     if (k == m.n || !m.f[k]->id || m.f[k]->num > 8 || m.c == INT64_MIN || w->level > 1 || ir__style_is_c(w->style))
         return m;
     const int level = w->level;
-    const ir__form *f = ir__form_turned(w, m.f[k]);
+    const ir__form *f = ir__form_flipped(w, m.f[k]);
     w->level = level; /* the operands have set their own level */
     if (!f || f->ops + (alone && m.c == 1) >= m.f[k]->ops + (alone && m.c == -1)) return m;
     const ir__form **factor = (const ir__form **)ind__arena_copy(&w->arena, m.f, (size_t)m.n * sizeof *factor);
@@ -8434,7 +8435,7 @@ static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *
 
 /* The monomial without its sign, which is returned in *minus; INT64_MIN is left as it is. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
-    m = ir__mono_turned(w, m, false);
+    m = ir__mono_flipped(w, m, false);
     *minus = m.c < 0 && m.c != INT64_MIN;
     if (*minus) m.c = -m.c;
     return m.n ? ir__form_times(w, m.c, &m) : ir__form_int(w, m.c);
@@ -8447,7 +8448,7 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
 /* A monomial that is no term of a sum: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     if (!m.n) return ir__form_int(w, m.c);
-    m = ir__mono_turned(w, m, true);
+    m = ir__mono_flipped(w, m, true);
     const ir__form *f = ir__form_times(w, m.c == -1 ? 1 : m.c, &m);
     return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
@@ -8478,7 +8479,7 @@ static const ir__form *ir__form_minus(ir__former *w, const ir__form *f) {
     return ir__form_new(w, IND_EXPR_MUL, arg, f->num);
 }
 
-static const ir__form *ir__form_join(ir__former *w, ir__parts *p) {
+static const ir__form *ir__form_of_parts(ir__former *w, ir__parts *p) {
     if (!p->n) return ir__form_int(w, 0);
     int lead = ir__leading_part(p);
     const ir__form *first = p->minus[lead] ? ir__form_minus(w, p->f[lead]) : p->f[lead];
@@ -8709,9 +8710,9 @@ static int ir__candidate_order(const void *a, const void *b) {
 
 /* Factors and numbers that occur in at least two terms, best first. Returns their number, -1 without memory. */
 static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
-    int room = 0, n = 0, kept = 0;
-    for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
-    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)room * sizeof *v);
+    int cap = 0, n = 0, kept = 0;
+    for (int i = 0; i < p->n; i++) cap += p->t[i].n + 1;
+    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)cap * sizeof *v);
     if (!v) return -1;
     for (int i = 0, at = 0; i < p->n; i++) {
         const ir__mono *m = &p->t[i];
@@ -8805,7 +8806,7 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
         parts.n++;
     }
     if (parts.n == 1) return parts.minus[0] ? ir__form_minus(w, parts.f[0]) : parts.f[0];
-    return ir__form_join(w, &parts);
+    return ir__form_of_parts(w, &parts);
 }
 
 /* ========================================================================================== src/ir/expr/roundings.c */
@@ -8837,12 +8838,12 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS  6  /* terms of a divisor that are compared with the surrounding sum */
-#define IR__MAX_TRIED  3  /* nesting of roundings whose numerators are rewritten for the outer one */
-#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
-#define IR__MAX_MADE   4  /* of these, the number of best ones that are built */
-#define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__NESTED_OPS 2  /* operations that rewriting a nested rounding may save: an estimate */
+#define IR__MAX_UNITS     6  /* terms of a divisor that are compared with the surrounding sum */
+#define IR__MAX_TRIED     3  /* nesting of roundings whose numerators are rewritten for the outer one */
+#define IR__MAX_TRIES     48 /* rewritings of one rounding that are compared by estimate */
+#define IR__MAX_REWRITTEN 4  /* of these, the number of best ones that are built */
+#define IR__MAX_PASSES    4  /* over the roundings of a sum */
+#define IR__NESTED_OPS    2  /* operations that rewriting a nested rounding may save: an estimate */
 
 /* A term of the surrounding sum that changes when a number is added to the quotient: m, or m times a term of the
    divisor. */
@@ -8862,23 +8863,28 @@ typedef struct ir__rewriting {
     const ir__form *f;          /* the new quotient; NULL: nothing is cheaper */
 } ir__rewriting;
 
+/* Numerator or divisor of a quotient. */
+typedef struct ir__side {
+    ind_expr e;
+    const ir__form *f;
+    ir__poly p;
+    int64_t integer; /* the integer term of p */
+} ir__side;
+
 typedef struct ir__rounding {
     int term;          /* index of the term m * f in the sum */
     ir__mono m;        /* the term without the quotient */
     const ir__form *f; /* the quotient */
     ind_expr value;    /* value = x / b: f, or f times the coefficient of the term, as 3*(x % 4) = 3*x % 12 */
-    ind_expr x, b;
-    const ir__form *fx, *fb;
-    ir__poly px, pb;
-    int64_t integer, of_divisor; /* the integers in x and b */
-    bool number, positive;       /* b is a number; b is proven positive */
-    bool nested;                 /* x has a rounding that might be rewritten */
-    ir__cost saved;              /* saved by taking factors out of x */
-    ir__cost over[2];            /* cost of b and of -b */
-    bool minus[2];               /* their texts begin with a minus */
-    bool shares;                 /* x + b might be cheaper than x */
-    int64_t grain;               /* proven divisor of b and of all terms of x but the integer */
-    bool residues;               /* residues are facts, so further rewritings may hold */
+    ir__side x, b;
+    bool number, positive; /* b is a number; b is proven positive */
+    bool nested;           /* x has a rounding that might be rewritten */
+    ir__cost saved;        /* saved by taking factors out of x */
+    ir__cost over[2];      /* cost of b and of -b */
+    bool minus[2];         /* their texts begin with a minus */
+    bool shares;           /* x + b might be cheaper than x */
+    int64_t grain;         /* proven divisor of b and of all terms of x but the integer */
+    bool residues;         /* residues are facts, so further rewritings may hold */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
     ir__tally others; /* all terms but this one and those of the units */
@@ -8909,16 +8915,16 @@ static bool ir__poly_of_form(ir__former *w, const ir__form *f, ir__poly *p) {
 
 /* n * x + k * b, with its integer given; the integer is last. */
 static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int64_t k, int64_t integer, ir__poly *out) {
-    *out = ir__poly_new(w, r->px.n + r->pb.n + 1);
+    *out = ir__poly_new(w, r->x.p.n + r->b.p.n + 1);
     if (!out->t) return false;
-    for (int i = 0; i < r->px.n; i++) {
-        ir__mono m = r->px.t[i];
+    for (int i = 0; i < r->x.p.n; i++) {
+        ir__mono m = r->x.p.t[i];
         if (!m.n) continue;
         if (ind__mul_overflow(m.c, n, &m.c)) return false;
         out->t[out->n++] = m;
     }
-    for (int i = 0; k && i < r->pb.n; i++) {
-        ir__mono m = r->pb.t[i];
+    for (int i = 0; k && i < r->b.p.n; i++) {
+        ir__mono m = r->b.p.t[i];
         if (!m.n) continue;
         int at = ir__poly_find(w, out, &m);
         if (at < 0) out->t[at = out->n++] = (ir__mono){0, m.n, m.f};
@@ -8964,7 +8970,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
 
 /* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
-    const ir__spelling *row = &ir__spell_text[v->id->op];
+    const ir__op_format *row = &ir__format_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
     ir__cost cost = ir__poly_cost(x), over = r->over[v->id->divisor < 0];
     int64_t nested = r->nested ? IR__NESTED_OPS : 0, ops = cost.ops - r->saved.ops - nested;
@@ -8973,33 +8979,33 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
     if (row->first && x->n > 1) chars += 2;
     if (f.op == IND_EXPR_FLOORDIV && ir__all_negative(x)) chars += IR__MINUS_CHARS;
     if (r->minus[v->id->divisor < 0]) chars += IR__MINUS_CHARS;
-    if (row->other && r->pb.n > 1) chars += 2;
+    if (row->other && r->b.p.n > 1) chars += 2;
     f.chars = ir__cap(chars > 0 ? chars : 0);
     f.ops = ir__cap((ops > 0 ? ops : 0) + 1 + over.ops);
     return f;
 }
 
 /* Finds a quotient that was built before: equal quotients must be the same factor. */
-static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
-    for (const ir__made *m = w->made; m; m = m->next)
+static const ir__form *ir__find_rewritten(const ir__former *w, int op, ind_expr x, ind_expr b) {
+    for (const ir__rewritten *m = w->made; m; m = m->next)
         if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
     return NULL;
 }
 
 static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_expr b) {
-    const ir__form *made = ir__find_made(w, op, x, b);
+    const ir__form *made = ir__find_rewritten(w, op, x, b);
     if (made || !ind__ok(x) || !ind__ok(b) || w->trying > 2 * IR__MAX_TRIED) return made;
     w->trying++;
     const ir__form *arg[2] = {ir__form_of(w, x), ir__form_of(w, b)};
     w->trying--;
     ir__form *f = ir__form_new(w, op, arg, 2);
-    ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
+    ir__rewritten *m = f ? (ir__rewritten *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
     f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
-    *m = (ir__made){w->made, f, x.id, b.id};
+    *m = (ir__rewritten){w->made, f, x.id, b.id};
     w->made = m;
     return f;
 }
@@ -9007,13 +9013,14 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
 /* Builds the quotient of a rewriting. NULL: its parts exceed 64 bits. */
 static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
-    int64_t least = v->k, integer = r->integer;
+    int64_t least = v->k, integer = r->x.integer;
     if (v->id->numerator < 0 && ind__sub_overflow(0, integer, &integer)) return NULL;
-    if (ind__mul_overflow(least, r->of_divisor, &least) || ind__add_overflow(integer, least, &integer) ||
+    if (ind__mul_overflow(least, r->b.integer, &least) || ind__add_overflow(integer, least, &integer) ||
         ind__sub_overflow(v->integer, integer, &integer))
         return NULL;
-    ind_expr x = v->id->numerator < 0 ? ind_expr_neg(r->x) : r->x, b = v->id->divisor < 0 ? ind_expr_neg(r->b) : r->b;
-    if (v->k) x = ind_expr_add(x, ind_expr_mul(r->b, ind_int(c, v->k)));
+    ind_expr x = v->id->numerator < 0 ? ind_expr_neg(r->x.e) : r->x.e,
+             b = v->id->divisor < 0 ? ind_expr_neg(r->b.e) : r->b.e;
+    if (v->k) x = ind_expr_add(x, ind_expr_mul(r->b.e, ind_int(c, v->k)));
     if (integer) x = ind_expr_add(x, ind_int(c, integer));
     return ir__make_quotient(w, v->id->op, x, b);
 }
@@ -9024,7 +9031,7 @@ static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__
     ind_expr e = ir__form_value(w, v->f);
     if (ind__ok(e) && v->id->sign < 0) e = ind_expr_neg(e);
     if (ind__ok(e) && v->constant) e = ind_expr_add(e, ind_int(c, v->constant));
-    if (ind__ok(e) && v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b, ind_int(c, r->of_divisor)));
+    if (ind__ok(e) && v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b.e, ind_int(c, r->b.integer)));
     return ind__ok(e) && e.id == r->value.id;
 }
 
@@ -9044,7 +9051,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
 
 /* Builds the listed rewritings while one may be cheaper. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
-    for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
+    for (int i = 0; i < r->num_tries && i < IR__MAX_REWRITTEN && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
         bool fits;
         if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
@@ -9080,7 +9087,7 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
         if (ind__add_overflow(rest, -v.constant, &rest) || rest == INT64_MIN ||
             ind__add_overflow(v.integer, v.id->sign * rest, &v.integer))
             return;
-        if (r->number && v.integer % r->of_divisor) return;
+        if (r->number && v.integer % r->b.integer) return;
     }
     v.integer = 0;
     ir__list_rewriting(w, r, v);
@@ -9093,12 +9100,12 @@ static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4
     bool mod = v->id->op == IND_EXPR_MOD;
     int n = 0;
     if (mod && r->number) {
-        k[n++] = -ir__floor_div(v->integer, r->of_divisor);
-        if (v->integer % r->of_divisor) k[n++] = k[0] - 1;
+        k[n++] = -ir__floor_div(v->integer, r->b.integer);
+        if (v->integer % r->b.integer) k[n++] = k[0] - 1;
         return n;
     }
     k[n++] = 0;
-    if (r->number && v->integer && v->integer % r->of_divisor == 0) k[n++] = -(v->integer / r->of_divisor);
+    if (r->number && v->integer && v->integer % r->b.integer == 0) k[n++] = -(v->integer / r->b.integer);
     if (!mod && u->now > INT64_MIN + 1 && u->now % u->m.c == 0 &&
         !ind__add_overflow(u->now / u->m.c, v->constant, &k[n]) && k[n] &&
         !ind__mul_overflow(k[n], v->id->sign * v->id->divisor, &k[n]))
@@ -9119,9 +9126,9 @@ static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting 
         if (k[i] > INT32_MAX || k[i] < -INT32_MAX) continue;
         v.k = k[i];
         if ((id->op != IND_EXPR_MOD && ind__sub_overflow(v.constant, id->sign * id->divisor * v.k, &v.constant)) ||
-            ind__mul_overflow(v.k, r->of_divisor, &v.integer) ||
+            ind__mul_overflow(v.k, r->b.integer, &v.integer) ||
             ind__add_overflow(v.integer, base->integer, &v.integer) ||
-            (id->divisors && ind__add_overflow(v.constant, r->of_divisor, &v.constant)))
+            (id->divisors && ind__add_overflow(v.constant, r->b.integer, &v.constant)))
             continue;
         ir__list_rewriting(w, r, v);
         if (r->residues && v.integer && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
@@ -9129,7 +9136,7 @@ static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting 
 }
 
 static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
-    ir__rewriting v = {.id = id, .integer = r->integer, .constant = id->constant, .divisors = id->divisors};
+    ir__rewriting v = {.id = id, .integer = r->x.integer, .constant = id->constant, .divisors = id->divisors};
     if ((id->positive && !r->positive) || (id->divisors && r->units == 1 && !r->number)) return;
     if (ind__mul_overflow(v.integer, id->numerator, &v.integer) || ind__add_overflow(v.integer, id->offset, &v.integer))
         return;
@@ -9165,14 +9172,14 @@ static bool ir__has_rounding(const ir__poly *p) {
 /* Finds the terms that a number added to the quotient changes: m and, for each term of the divisor, m times that
    term. */
 static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
-    int terms = r->pb.n - (r->of_divisor != 0);
+    int terms = r->b.p.n - (r->b.integer != 0);
     ir__mono one = {1, 0, NULL};
     r->units = 1 + (terms <= IR__MAX_UNITS ? terms : 0);
     r->others = ir__poly_tally(p);
     ir__tally_change(&r->others, &p->t[r->term], -1);
     for (int i = 0; i < r->units; i++) {
         ir__unit *u = &r->unit[i];
-        if (!ir__mono_times(w, &r->m, i ? &r->pb.t[i - 1] : &one, &u->m)) return false;
+        if (!ir__mono_times(w, &r->m, i ? &r->b.p.t[i - 1] : &one, &u->m)) return false;
         u->at = ir__poly_find(w, p, &u->m);
         u->now = u->at < 0 ? 0 : p->t[u->at].c;
         if (u->at >= 0) ir__tally_change(&r->others, &p->t[u->at], -1);
@@ -9182,8 +9189,8 @@ static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
 
 static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
     if (r->number) return false;
-    for (int i = 0; i < r->pb.n; i++)
-        if (!r->pb.t[i].n || ir__poly_find(w, &r->px, &r->pb.t[i]) >= 0) return true;
+    for (int i = 0; i < r->b.p.n; i++)
+        if (!r->b.p.t[i].n || ir__poly_find(w, &r->x.p, &r->b.p.t[i]) >= 0) return true;
     return false;
 }
 
@@ -9205,37 +9212,37 @@ static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
 /* Fills in the fields that follow from x, b, m, value and the term. */
 static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__poly minus;
-    if (!ind__ok(r->x) || !ind__ok(r->b) || !ind__ok(r->value)) return false;
-    if (!(r->fx = ir__form_of(w, r->x)) || !(r->fb = ir__form_of(w, r->b))) return false;
-    if (!ir__poly_of_form(w, r->fx, &r->px) || !ir__poly_of_form(w, r->fb, &r->pb)) return false;
-    if (r->px.n > IR__MAX_TERMS_SPLIT || r->pb.n > IR__MAX_TERMS_SPLIT) return false;
-    r->integer = ir__poly_integer(&r->px);
-    r->of_divisor = ir__poly_integer(&r->pb);
-    r->number = ind_expr_is_int(r->b, NULL);
-    if (r->number && r->of_divisor == -1) return false; /* stored only if its negation exceeds 64 bits */
-    r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
-    r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
+    if (!ind__ok(r->x.e) || !ind__ok(r->b.e) || !ind__ok(r->value)) return false;
+    if (!(r->x.f = ir__form_of(w, r->x.e)) || !(r->b.f = ir__form_of(w, r->b.e))) return false;
+    if (!ir__poly_of_form(w, r->x.f, &r->x.p) || !ir__poly_of_form(w, r->b.f, &r->b.p)) return false;
+    if (r->x.p.n > IR__MAX_TERMS_SPLIT || r->b.p.n > IR__MAX_TERMS_SPLIT) return false;
+    r->x.integer = ir__poly_integer(&r->x.p);
+    r->b.integer = ir__poly_integer(&r->b.p);
+    r->number = ind_expr_is_int(r->b.e, NULL);
+    if (r->number && r->b.integer == -1) return false; /* stored only if its negation exceeds 64 bits */
+    r->positive = r->b.f->lo > 0 || ir__proven_sign(r->b.e) == 1;
+    r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->x.p);
     r->shares = ir__find_shared(w, r);
-    const ind_facts *facts = ir__facts_in_force(w->context);
+    const ind_facts *facts = ir__current_facts(w->context);
     r->residues = facts && facts->known.residue.num;
-    r->grain = ir__gcd64(ir__gcd64(ir__poly_step(w, &r->px), ir__poly_step(w, &r->pb)), ir__abs_bound(r->of_divisor));
-    ir__cost plain = ir__poly_cost(&r->px);
-    r->saved = (ir__cost){plain.ops - r->fx->ops, plain.chars > r->fx->chars ? plain.chars - r->fx->chars : 0};
-    minus = r->pb;
+    r->grain = ir__gcd64(ir__gcd64(ir__poly_step(w, &r->x.p), ir__poly_step(w, &r->b.p)), ir__abs_bound(r->b.integer));
+    ir__cost plain = ir__poly_cost(&r->x.p);
+    r->saved = (ir__cost){plain.ops - r->x.f->ops, plain.chars > r->x.f->chars ? plain.chars - r->x.f->chars : 0};
+    minus = r->b.p;
     minus.t = (ir__mono *)ind__arena_copy(&w->arena, minus.t, (size_t)minus.n * sizeof *minus.t);
     if (!minus.t) return false;
     for (int i = 0; i < minus.n; i++)
         if (ind__sub_overflow(0, minus.t[i].c, &minus.t[i].c)) return false;
-    r->over[0] = (ir__cost){r->fb->ops, r->fb->chars};
+    r->over[0] = (ir__cost){r->b.f->ops, r->b.f->chars};
     r->over[1] = ir__poly_cost(&minus);
-    r->minus[0] = ir__all_negative(&r->pb);
+    r->minus[0] = ir__all_negative(&r->b.p);
     r->minus[1] = ir__all_negative(&minus);
     return ir__find_units(w, p, r);
 }
 
 /* Without an integer or a sign there is nothing to save. */
 static bool ir__worth_rewriting(const ir__rounding *r) {
-    bool around = r->integer || r->m.c < 0 || ir__all_negative(&r->px) || ir__all_negative(&r->pb);
+    bool around = r->x.integer || r->m.c < 0 || ir__all_negative(&r->x.p) || ir__all_negative(&r->b.p);
     for (int i = 0; i < r->units; i++) around = around || r->unit[i].now;
     return around || (r->f->op == IND_EXPR_MOD && r->m.c > 1);
 }
@@ -9247,8 +9254,8 @@ static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const 
     ir__mono by = {1, 1, &f};
     *r = (ir__rounding){.term = term, .f = f, .cost = ir__poly_cost(p)};
     r->value = ir__expr_make(w->context, f->id);
-    r->x = ir__expr_make(w->context, f->arg[0]->id);
-    r->b = ir__expr_make(w->context, f->arg[1]->id);
+    r->x.e = ir__expr_make(w->context, f->arg[0]->id);
+    r->b.e = ir__expr_make(w->context, f->arg[1]->id);
     if (!f->id || !f->arg[0]->id || !f->arg[1]->id || !ir__mono_divide(w, &p->t[term], &by, &r->m)) return false;
     return ir__measure_rounding(w, p, r) && ir__worth_rewriting(r);
 }
@@ -9259,8 +9266,8 @@ static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (s.m.c == 1 || s.m.c == -1 || s.m.c == INT64_MIN) return;
     ind_expr c = ind_int(w->context, s.m.c < 0 ? -s.m.c : s.m.c);
     s.m.c = s.m.c < 0 ? -1 : 1;
-    s.x = ind_expr_mul(s.x, c);
-    s.b = ind_expr_mul(s.b, c);
+    s.x.e = ind_expr_mul(s.x.e, c);
+    s.b.e = ind_expr_mul(s.b.e, c);
     s.value = ind_expr_mul(s.value, c);
     s.cost.chars = 0;
     s.best.f = NULL;
@@ -9276,9 +9283,9 @@ static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind
     if (!ind__ok(by) || (ind_expr_is_int(by, &lo) && (lo == 1 || lo == -1))) return;
     ind_expr_bounds(by, &lo, &hi);
     if (hi < 0) by = ind_expr_neg(by);
-    s.b = ind_expr_floordiv(b, by);
-    if (!ind__ok(s.b) || (ind_expr_is_int(s.b, &lo) && (lo == 1 || lo == -1))) return;
-    s.x = ind_expr_floordiv(x, by);
+    s.b.e = ind_expr_floordiv(b, by);
+    if (!ind__ok(s.b.e) || (ind_expr_is_int(s.b.e, &lo) && (lo == 1 || lo == -1))) return;
+    s.x.e = ind_expr_floordiv(x, by);
     s.best.f = NULL;
     w->trying++;
     if (ir__measure_rounding(w, p, &s)) ir__try_identities(w, &s, false);
@@ -9297,13 +9304,13 @@ static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
 /* x // (b*c) = (x // b) // c for b > 0, if x // b simplifies. Tries each common factor of the divisor's terms, and the
    divisor without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
-    const ind_expr x = r->x, b = r->b;
+    const ind_expr x = r->x.e, b = r->b.e;
     ir__mono content;
-    ir__poly q = r->pb;
-    if (r->number || r->px.n < 2 || w->trying >= IR__MAX_TRIED) return;
+    ir__poly q = r->b.p;
+    if (r->number || r->x.p.n < 2 || w->trying >= IR__MAX_TRIED) return;
     q.t = (ir__mono *)ind__arena_copy(&w->arena, q.t, (size_t)q.n * sizeof *q.t);
     if (!q.t || !ir__make_primitive(w, &q, &content) || content.n > IR__MAX_UNITS) return;
-    if (!ir__shares_factor(&r->px, &content)) return;
+    if (!ir__shares_factor(&r->x.p, &content)) return;
     for (int i = 0; i <= content.n; i++) {
         ind_expr by = i < content.n ? ir__form_value(w, content.f[i]) : ind_int(w->context, content.c);
         if (!ind__ok(by) || (i && i < content.n && content.f[i] == content.f[i - 1])) continue;
@@ -9392,7 +9399,7 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     case IND_EXPR_FLOORDIV: return ind_expr_floordiv(v[0], v[1]);
     case IR__FORM_CEILDIV: return ind_expr_ceildiv(v[0], v[1]);
     case IND_EXPR_MOD: return ind_expr_mod(v[0], v[1]);
-    default: return ir__many(f->op, c, v, f->num);
+    default: return ir__make_nary(f->op, c, v, f->num);
     }
 }
 
@@ -9471,7 +9478,8 @@ typedef struct ir__comparison {
 
 /* Tries d + integer with the terms in `left` (bit mask) on the left side, and with the integer there if
    integer_left. */
-static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
+static void ir__try_partition(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left,
+                              bool integer_left) {
     ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
     if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
     for (int i = 0; i < v->d->n; i++) {
@@ -9499,11 +9507,11 @@ static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t
     uint32_t negative = 0, all = (1u << v->d->n) - 1;
     for (int i = 0; i < v->d->n; i++)
         if (v->d->t[i].c < 0) negative |= 1u << i;
-    ir__try_sides(w, v, op, integer, negative, false);
-    if (integer) ir__try_sides(w, v, op, integer, negative, true);
+    ir__try_partition(w, v, op, integer, negative, false);
+    if (integer) ir__try_partition(w, v, op, integer, negative, true);
     for (int i = 0; i < v->d->n && !integer; i++) {
-        if (!negative) ir__try_sides(w, v, op, integer, 1u << i, false);
-        if (negative == all) ir__try_sides(w, v, op, integer, all & ~(1u << i), false);
+        if (!negative) ir__try_partition(w, v, op, integer, 1u << i, false);
+        if (negative == all) ir__try_partition(w, v, op, integer, all & ~(1u << i), false);
     }
 }
 
@@ -9576,7 +9584,7 @@ static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style
 
 /* Writes operand i and the text before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
 static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__expr_style *style) {
-    const ir__spelling *row = ir__spelling_of(style, f);
+    const ir__op_format *row = ir__op_format_of(style, f);
     bool lattice = f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX, where = f->op == IND_EXPR_WHERE;
     const ir__form *a = f->arg[where && style->form == IND_PRINT_LATEX && i < 2 ? 1 - i : i]; /* value if condition */
     ir__form otherwise = {.op = IR__FORM_OTHERWISE};
@@ -9585,13 +9593,13 @@ static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__
         ir__write_form(t, a->arg[0], style, 6);
         return;
     }
-    if (i) ind__textf(t, "%s", where && i == 2 ? ir__spelling_of(style, &otherwise)->between : row->between);
+    if (i) ind__textf(t, "%s", where && i == 2 ? ir__op_format_of(style, &otherwise)->between : row->between);
     ir__write_form(t, a, style, ir__operand_strength(row, f, i));
     if (lattice && i && i + 1 < f->num && ir__style_is_c(style)) ind__textf(t, "%s", row->close);
 }
 
 static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer) {
-    const ir__spelling *row = ir__spelling_of(style, f);
+    const ir__op_format *row = ir__op_format_of(style, f);
     bool parens = ir__strength(row, f) < outer, latex = style->form == IND_PRINT_LATEX;
     bool nested = (f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX) && ir__style_is_c(style);
     if (parens) ind__textf(t, latex ? "\\left(" : "(");
@@ -9823,9 +9831,9 @@ static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *
 /* ---- building */
 
 /* Combines conditions as a balanced tree, so a long chain does not become a deep expression. */
-static ind_expr ir__join_halves(int op, const ind_expr *v, int n) {
+static ind_expr ir__balanced_tree(int op, const ind_expr *v, int n) {
     if (n == 1) return v[0];
-    ind_expr a = ir__join_halves(op, v, n - n / 2), b = ir__join_halves(op, v + (n - n / 2), n / 2);
+    ind_expr a = ir__balanced_tree(op, v, n - n / 2), b = ir__balanced_tree(op, v + (n - n / 2), n / 2);
     return op == IND_EXPR_AND ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
@@ -9840,14 +9848,14 @@ static ind_expr ir__power(ind_expr base, ind_expr exponent) {
     return ind_expr_product(base.context, factor, (int)n);
 }
 
-static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n) {
+static ind_expr ir__make_nary(int op, ind_context *c, const ind_expr *v, int n) {
     switch (op) {
     case IND_EXPR_ADD: return ind_expr_sum(c, v, n);
     case IND_EXPR_MUL: return ind_expr_product(c, v, n);
     case IND_EXPR_MIN: return ind_expr_min_of(c, v, n);
     case IND_EXPR_MAX: return ind_expr_max_of(c, v, n);
     case IND_EXPR_AND:
-    case IND_EXPR_OR: return ir__join_halves(op, v, n);
+    case IND_EXPR_OR: return ir__balanced_tree(op, v, n);
     case IND_EXPR_FLOORDIV: return ind_expr_floordiv(v[0], v[1]);
     case IND_EXPR_MOD: return ind_expr_mod(v[0], v[1]);
     case IND_EXPR_EQ: return ind_expr_eq(v[0], v[1]);
@@ -9870,12 +9878,12 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
     int good = 1, bad = n;
     while (bad - good > 1) {
         int middle = good + (bad - good) / 2;
-        if (ind__ok(ir__many(o->op, p->context, p->value + o->values, middle)))
+        if (ind__ok(ir__make_nary(o->op, p->context, p->value + o->values, middle)))
             good = middle;
         else
             bad = middle;
     }
-    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* sets the error message */
+    if (n > 2) ir__make_nary(o->op, p->context, p->value + o->values, bad); /* sets the error message */
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
@@ -9908,7 +9916,7 @@ static bool ir__reduce(ir__expr_parser *p) {
         v[0] = v[1];
         v[1] = first;
     }
-    ind_expr e = ir__many(o.op, p->context, v, n);
+    ind_expr e = ir__make_nary(o.op, p->context, v, n);
     if (!ind__ok(e)) {
         bool chain = o.op == IND_EXPR_ADD || o.op == IND_EXPR_MUL;
         p->at = chain && n > 1 ? ir__failing_operator(p, &o, n) : o.at;
@@ -10025,7 +10033,7 @@ static const ir__infix *ir__take_infix(ir__expr_parser *p) {
     return NULL;
 }
 
-static bool ir__is_many(int op) {
+static bool ir__is_nary(int op) {
     return op == IND_EXPR_ADD || op == IND_EXPR_MUL || op == IND_EXPR_AND || op == IND_EXPR_OR;
 }
 
@@ -10036,7 +10044,7 @@ static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *
     ir__open *top = p->num_open ? &p->open[p->num_open - 1] : NULL;
     if (top && top->strength == x->strength && x->strength == 4)
         return ir__parse_fail(p, at, IND_PARSE, "a chain of comparisons: write a < b and b < c");
-    if (top && top->op == op && ir__is_many(op)) {
+    if (top && top->op == op && ir__is_nary(op)) {
         if (!ir__settle_minus(p, top)) return false;
         top->at = at;
     } else {
@@ -11004,7 +11012,7 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
     ind__textf(t, ") -> %s", ind_dtype_name(f->dtype));
 }
 
-ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
+ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device) {
     if (!call->op)
         return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
                          call->name);
@@ -11403,17 +11411,17 @@ static double ir__hinted(double points, ind_expr size) {
    buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
-    double walked = 1, all = 1;
+    double traversed = 1, all = 1;
     for (int v = 0; v < b->rank; v++) {
         bool used = false;
         for (uint32_t k = 0; k < load->num_index; k++) {
             ind_expr e = b->index[load->index + k];
             used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
         }
-        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+        if (used) traversed = ir__hinted(traversed, ind_expr_symbol(b->var[v])->extent);
     }
     for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
-    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+    return (traversed < all ? traversed : all) * (double)ind_dtype_bytes(buffer->dtype);
 }
 
 static void ir__count_body(const ind__lowered *p, ind__storage *s) {
@@ -11519,7 +11527,8 @@ static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const
 
 /* True if the reduced values read more bytes of row results than one value per row has. Then that value is computed by
    the rows' kernel and stored instead of these results (the loss of a row instead of its maximum and sum). */
-static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
+static bool ir__row_values_profitable(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b,
+                                      ind_value v) {
     int bytes = 0;
     if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -11558,7 +11567,7 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     r.ops.origins = &origins;
     uint32_t buffers[2] = {0};
     ind_value value = d->fn(&r.ops, r.body->var, d->rank + d->rrank, d->user);
-    bool rows = value.id && ir__wants_row_values(p, d, r.body, value);
+    bool rows = value.id && ir__row_values_profitable(p, d, r.body, value);
     ind_dtype dtype = value.id ? (ind_dtype)r.body->inst[value.id].dtype : d->dtype;
     bool ok = !rows && ir__record_reduction(p, &r, d, value, buffers) &&
               ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);
@@ -11970,7 +11979,7 @@ static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, in
     return made;
 }
 
-static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__opaque *call) {
+static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__extern_call *call) {
     ind__call_arg *out = call->arg + d->num_inputs;
     for (uint32_t k = 0; k < d->num_inputs; k++)
         if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
@@ -11995,7 +12004,7 @@ static bool ir__call_touch(ind__lowered *p, ind_ops *o, uint32_t buffer, bool st
     return v.id && ((ind__recorder *)o)->body->num_inst > before;
 }
 
-static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque *call) {
+static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__extern_call *call) {
     bool ok = true;
     for (uint32_t k = 0; ok && k < call->num_inputs; k++) ok = ir__call_touch(p, &r->ops, call->arg[k].buffer, false);
     for (uint32_t k = 0; ok && k < call->num_outputs; k++)
@@ -12003,7 +12012,7 @@ static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque
     return ok && (!call->workspace || ir__call_touch(p, &r->ops, call->workspace, true));
 }
 
-static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opaque *call, ind__box **results) {
+static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__extern_call *call, ind__box **results) {
     uint32_t *origin = (uint32_t *)ind__arena_copy(&p->arena, &p->origin, sizeof p->origin);
     uint32_t loop = origin ? ir__add_loop(p, IND_REDUCE_NONE, origin, 1) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
@@ -12023,7 +12032,7 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
     if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
         return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
-    ind__opaque *call = (ind__opaque *)ind__arena_alloc(&p->arena, sizeof *call);
+    ind__extern_call *call = (ind__extern_call *)ind__arena_alloc(&p->arena, sizeof *call);
     if (!call) return ind__failed(p->context);
     call->op = ind__extern_find(p->context, d->name);
     call->name = ind__arena_string(&p->arena, d->name, strlen(d->name));
@@ -12380,11 +12389,11 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     ind_expr at = ind__linearise(p->context, point, size, b->rank);
     ind_expr lies = ind__linearise(p->context, b->index + read->index, x->layout.size, x->layout.rank);
     if (!ind__ok(at) || !ind_expr_same(at, lies)) return false;
-    ind_expr pieces = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
-    bool whole = !ir__is_product(from) || ind_known_eq(pieces, outer);
+    ind_expr parts = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
+    bool whole = !ir__is_product(from) || ind_known_eq(parts, outer);
     for (int d = 0; d < from->rank && !whole; d++) {
         outer = ind_expr_mul(outer, ind_expr_symbol(from->var[d])->extent);
-        whole = ind_known_eq(pieces, outer);
+        whole = ind_known_eq(parts, outer);
     }
     return whole;
 }
@@ -12408,7 +12417,7 @@ static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, 
 
 /* Splits the loop into parts with a source, one loop each, and runs of the other parts. Returns the number of loops; 0:
    the loop is not split or, with an error set, memory ran out. list has capacity for all parts. */
-static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
+static uint32_t ir__split_into_parts(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
     uint32_t n = 0;
     double saved = 0;
     for (uint32_t k = 0; k < loop->parts->num; k++) {
@@ -12416,10 +12425,10 @@ static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *lo
         if (!part.body) break;
         ir__find_source(p, use, loop->parts->dim, &part);
         saved += part.saved;
-        bool joins = !part.source && n && !list[n - 1].source;
-        if (joins) list[n - 1].end = k + 1;
-        ind__body_free(joins ? part.body : NULL);
-        if (!joins) list[n++] = part;
+        bool extends = !part.source && n && !list[n - 1].source;
+        if (extends) list[n - 1].end = k + 1;
+        ind__body_free(extends ? part.body : NULL);
+        if (!extends) list[n++] = part;
     }
     bool ok = n && list[n - 1].end == loop->parts->num;
     for (uint32_t i = 0; ok && i < n; i++) {
@@ -12461,17 +12470,17 @@ static void ir__store_to(ind_body *b, uint32_t from, uint32_t to) {
 }
 
 /* A concatenation that is split: loop number `loop` becomes made[first..first + num). */
-typedef struct ir__cut_loop {
+typedef struct ir__replaced_loop {
     uint32_t loop, first, num;
-} ir__cut_loop;
+} ir__replaced_loop;
 
-typedef struct ir__cuts {
+typedef struct ir__loop_splits {
     ir__use *use;
     ir__part_loop *list; /* of one concatenation */
     ind__loop *made;
-    ir__cut_loop *cut;
+    ir__replaced_loop *cut;
     uint32_t num_made, num_cuts;
-} ir__cuts;
+} ir__loop_splits;
 
 static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__part_loop *at) {
     b->part_dim = parts->dim;
@@ -12480,12 +12489,12 @@ static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__par
 }
 
 /* The last loop writes the buffer itself; the others write earlier versions of it. */
-static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32_t n) {
+static bool ir__make_parts(ind__lowered *p, ir__loop_splits *s, uint32_t number, uint32_t n) {
     const ind__loop *loop = &p->loop[number];
     const uint32_t whole = loop->output[0];
     uint32_t last = 0;
     ir__sort_parts(s->list, n);
-    s->cut[s->num_cuts++] = (ir__cut_loop){number, s->num_made, n};
+    s->cut[s->num_cuts++] = (ir__replaced_loop){number, s->num_made, n};
     for (uint32_t i = 0; i < n; i++)
         s->made[s->num_made++] = (ind__loop){.note = loop->note, .body = s->list[i].body, .num_outputs = 1};
     for (uint32_t i = 0; i < n; i++) {
@@ -12538,13 +12547,13 @@ static uint32_t ir__count_parts(const ind__lowered *p) {
 }
 
 /* Replaces each split loop by its new loops. */
-static bool ir__place_parts(ind__lowered *p, ir__cuts *s) {
+static bool ir__insert_parts(ind__lowered *p, ir__loop_splits *s) {
     uint32_t from = p->num_loops, to, at = s->num_cuts;
     if (!at) return true;
     if (!ind__grow(p->context, (void **)&p->loop, &p->num_loops, &p->cap_loops, sizeof *p->loop, s->num_made - at))
         return false;
     for (to = p->num_loops; from-- > 0;) { /* backwards, as to >= from */
-        const ir__cut_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
+        const ir__replaced_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
         if (cut) ind__body_free(p->loop[from].body);
         for (uint32_t k = cut ? cut->num : 1; k-- > 0;) p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];
     }
@@ -12558,17 +12567,17 @@ static ind_status ir__split_parts(ind__lowered *p) {
     ind_context *c = p->context;
     uint32_t most = p->policy.disable_parts ? 0 : ir__count_parts(p);
     if (!most) return IND_OK;
-    ir__cuts s = {.use = (ir__use *)ind__alloc(c, p->num_buffers * sizeof *s.use),
-                  .list = (ir__part_loop *)ind__alloc(c, most * sizeof *s.list),
-                  .made = (ind__loop *)ind__alloc(c, most * sizeof *s.made),
-                  .cut = (ir__cut_loop *)ind__alloc(c, most * sizeof *s.cut)};
+    ir__loop_splits s = {.use = (ir__use *)ind__alloc(c, p->num_buffers * sizeof *s.use),
+                         .list = (ir__part_loop *)ind__alloc(c, most * sizeof *s.list),
+                         .made = (ind__loop *)ind__alloc(c, most * sizeof *s.made),
+                         .cut = (ir__replaced_loop *)ind__alloc(c, most * sizeof *s.cut)};
     bool ok = s.use && s.list && s.made && s.cut;
     if (ok) ir__count_uses(p, s.use);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        uint32_t n = ir__has_parts(p, &p->loop[l]) ? ir__cut(p, s.use, &p->loop[l], s.list) : 0;
+        uint32_t n = ir__has_parts(p, &p->loop[l]) ? ir__split_into_parts(p, s.use, &p->loop[l], s.list) : 0;
         ok = !n || ir__make_parts(p, &s, l, n);
     }
-    ok = ok && ir__place_parts(p, &s);
+    ok = ok && ir__insert_parts(p, &s);
     for (uint32_t i = 0; i < s.num_made; i++) ind__body_free(s.made[i].body);
     ind__free(c, s.cut);
     ind__free(c, s.made);
@@ -12608,10 +12617,10 @@ uint32_t ind__body_splits(const ind_body *b) {
             stores += store;
         }
         if (x->op == IND_LOOP_REDUCE) {
-            bool joins = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
-                         x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
-                         x->reduction == IND_REDUCE_ANY;
-            if (reduce || !joins || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
+            bool combines = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
+                            x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
+                            x->reduction == IND_REDUCE_ANY;
+            if (reduce || !combines || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
             reduce = i;
         }
     }
@@ -12912,7 +12921,7 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
 }
 
 /* True if a second stage combines all that the first stored, in the same way. */
-static bool ir__joins_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
+static bool ir__combines_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
     ind_expr size[2 * IND_MAX_RANK];
     int n = second->body->rank + second->body->rrank;
     ir__extents(second->body, 0, n, size);
@@ -12935,7 +12944,7 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
                 return ir__body_broken(loop->body, i, "wrong number of indices");
             if (x->op == IND_LOOP_LOAD && b->kind == IND__BUFFER_COMPUTED && b->loop >= l)
                 return ir__body_broken(loop->body, i, "reads a buffer that is written later");
-            if (x->op == IND_LOOP_LOAD && b->partial && !ir__joins_partials(p, loop, b))
+            if (x->op == IND_LOOP_LOAD && b->partial && !ir__combines_partials(p, loop, b))
                 return ir__body_broken(loop->body, i, "does not combine all that the first stage stored");
             if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
                 return ir__body_broken(loop->body, i, "its type is not the buffer's");
@@ -13022,7 +13031,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
 }
 
 /* call topk(x, buf3) -> buf4, buf5 workspace buf6 */
-static void ir__print_call(ind__text *t, const ind__opaque *call, const char *(*name)(uint32_t, void *), void *user) {
+static void ir__print_call(ind__text *t, const ind__extern_call *call, const char *(*name)(uint32_t, void *),
+                           void *user) {
     ind__textf(t, "call %s(", call->name);
     for (uint32_t k = 0; k < call->num_inputs + call->num_outputs; k++) {
         ind__textf(t, k == call->num_inputs ? ") -> " : k ? ", " : "");

@@ -1034,28 +1034,34 @@ typedef struct rt__recorded {
 /* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
-    rt__mutex mutex; /* guards the fields up to `recording`, except function tables once they are loaded */
+    rt__mutex mutex; /* guards the fields up to `captures`, except function tables once they are loaded */
     rt__cuda_driver driver;
     rt__cuda_nvrtc nvrtc;
-    bool device_open, primary;
-    int device;
-    void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
-    rt__thread retainer; /* thread that creates it, if `retaining` */
-    bool retaining;
-    int retained; /* a CUresult */
-    char device_name[128];
-    ind_target target;
-    double device_ms, library_ms; /* time spent opening them, until a module has reported it */
-    ind__kernel_entry **entry;
-    uint32_t num_entries, cap_entries;
-    rt__tuned *tuned;
-    uint32_t num_tuned, cap_tuned;
-    bool pack_read;
+    struct rt__opened {
+        bool open, primary;
+        int ordinal;
+        void *context;       /* valid only after rt__cuda_retained, unless given by the user */
+        rt__thread retainer; /* thread that creates it, if `retaining` */
+        bool retaining;
+        int retained; /* a CUresult */
+        char name[128];
+        ind_target target;
+        double device_ms, library_ms; /* time spent opening driver and NVRTC, until a module has reported it */
+    } gpu;
+    struct rt__compiled {
+        ind__kernel_entry **entry;
+        uint32_t num_entries, cap_entries;
+        rt__tuned *tuned;
+        uint32_t num_tuned, cap_tuned;
+        bool pack_read;
+    } compiled;
     const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards the fields below and nothing else, as launches lock it */
-    rt__recorded recorded[IND__RT_CAPTURES];
-    uint32_t next_recorded;
+    struct rt__captures {
+        rt__mutex mutex; /* guards the fields of this struct and nothing else, as launches lock it */
+        rt__recorded recorded[IND__RT_CAPTURES];
+        uint32_t next;
+    } captures;
 } rt__runtime;
 
 static void rt__runtime_destroy(ind_context *c);
@@ -1067,10 +1073,10 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
     if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
     r->why_not.context = c;
     int made = rt__mutex_init(&r->mutex);
-    made += made == 1 && rt__mutex_init(&r->recording);
+    made += made == 1 && rt__mutex_init(&r->captures.mutex);
     made += made == 2 && rt__pool_init(&r->pool, threads);
     if (made < 3) {
-        if (made > 1) rt__mutex_destroy(&r->recording);
+        if (made > 1) rt__mutex_destroy(&r->captures.mutex);
         if (made > 0) rt__mutex_destroy(&r->mutex);
         ind__free(c, r);
         ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
@@ -1188,7 +1194,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
         status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
-    r->library_ms = ind__now_ms() - start;
+    r->gpu.library_ms = ind__now_ms() - start;
     if (!status)
         r->nvrtc.library = library;
     else
@@ -1213,7 +1219,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
 
 /* Public calls run between enter and leave, which restore the caller's current context. */
 static ind_status rt__cuda_enter(ind_context *c, rt__runtime *r) {
-    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
+    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->gpu.context));
 }
 
 static void rt__cuda_leave(rt__runtime *r) {
@@ -1232,10 +1238,10 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     }
     (void)r->driver.cuDriverGetVersion(&r->driver.version);
     if (c->desc.cuda.context) {
-        r->cuda_context = c->desc.cuda.context;
+        r->gpu.context = c->desc.cuda.context;
         ind_status status = rt__cuda_enter(c, r);
         if (status) return status;
-        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->device));
+        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->gpu.ordinal));
         rt__cuda_leave(r);
         return status;
     }
@@ -1243,12 +1249,12 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     if (ordinal < 0 || ordinal >= count)
         return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
                          ordinal, count);
-    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
+    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->gpu.ordinal, ordinal));
 }
 
 static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     int major = 0, minor = 0;
-    ind_target *t = &r->target;
+    ind_target *t = &r->gpu.target;
     const struct {
         int attribute, *value;
     } query[] = {{IND__CUDA_ATTRIBUTE_MAJOR, &major},
@@ -1258,11 +1264,13 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
                  {IND__CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm},
                  {IND__CUDA_ATTRIBUTE_L2_BYTES, &t->l2_bytes}};
     for (size_t i = 0; i < sizeof query / sizeof *query; i++) {
-        ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
+        ind_status status =
+            IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->gpu.ordinal));
         if (status) return status;
     }
     int clusters = 0; /* stays 0 if an older driver does not know the attribute */
-    bool able = !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->device) && clusters;
+    bool able =
+        !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->gpu.ordinal) && clusters;
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
     if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
@@ -1272,7 +1280,7 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
         return ind__fail(c, IND_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
                          "without it",
-                         r->device_name, t->sm);
+                         r->gpu.name, t->sm);
     return IND_OK;
 }
 
@@ -1282,34 +1290,34 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
 
 static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
     rt__runtime *r = (rt__runtime *)arg;
-    r->retained = r->driver.cuDevicePrimaryCtxRetain(&r->cuda_context, r->device);
+    r->gpu.retained = r->driver.cuDevicePrimaryCtxRetain(&r->gpu.context, r->gpu.ordinal);
     return IND__RT_THREAD_END;
 }
 
 static void rt__cuda_join_retainer(rt__runtime *r) {
-    if (!r->retaining) return;
+    if (!r->gpu.retaining) return;
     const double start = ind__now_ms();
-    rt__thread_join(r->retainer);
-    r->retaining = false;
-    r->primary = !r->retained;
-    if (!r->primary) r->cuda_context = NULL;
-    r->device_ms += ind__now_ms() - start;
+    rt__thread_join(r->gpu.retainer);
+    r->gpu.retaining = false;
+    r->gpu.primary = !r->gpu.retained;
+    if (!r->gpu.primary) r->gpu.context = NULL;
+    r->gpu.device_ms += ind__now_ms() - start;
 }
 
 static void rt__cuda_release_device(rt__runtime *r) {
     rt__cuda_join_retainer(r);
-    if (r->primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->device);
-    r->primary = r->device_open = false;
-    r->cuda_context = NULL;
+    if (r->gpu.primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->gpu.ordinal);
+    r->gpu.primary = r->gpu.open = false;
+    r->gpu.context = NULL;
 }
 
 /* Waits for the driver context: on return it exists, or the device is closed. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
     rt__cuda_join_retainer(r);
-    if (!r->retained) return IND_OK;
-    const ind_status status = rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    if (!r->gpu.retained) return IND_OK;
+    const ind_status status = rt__cuda_check(c, &r->driver, r->gpu.retained, "cuDevicePrimaryCtxRetain");
     rt__cuda_release_device(r);
-    r->retained = 0;
+    r->gpu.retained = 0;
     return status;
 }
 
@@ -1325,29 +1333,28 @@ void ind__device_settle(ind_context *c) {
 
 /* Starts creating the driver context, unless the user has given one. */
 static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
-    if (r->cuda_context) return IND_OK;
-    r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
-    if (r->retaining) return IND_OK;
+    if (r->gpu.context) return IND_OK;
+    r->gpu.retaining = r->pool.wanted > 0 && rt__thread_start(&r->gpu.retainer, rt__cuda_retain, r);
+    if (r->gpu.retaining) return IND_OK;
     (void)rt__cuda_retain(r);
-    r->primary = !r->retained;
-    return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    r->gpu.primary = !r->gpu.retained;
+    return rt__cuda_check(c, &r->driver, r->gpu.retained, "cuDevicePrimaryCtxRetain");
 }
 
 /* Opens the driver and queries the device. Code that needs the driver context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
-    if (r->device_open) return IND_OK;
+    if (r->gpu.open) return IND_OK;
     const double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     if (!status) status = rt__cuda_pick_device(c, r);
-    if (!status)
-        status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
+    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->gpu.name, (int)sizeof r->gpu.name, r->gpu.ordinal));
     if (!status) status = rt__cuda_query_target(c, r);
     if (!status) status = rt__cuda_begin_retaining(c, r);
     if (status)
         rt__cuda_release_device(r);
     else
-        r->device_open = true;
-    r->device_ms = ind__now_ms() - start;
+        r->gpu.open = true;
+    r->gpu.device_ms = ind__now_ms() - start;
     return status;
 }
 
@@ -1360,17 +1367,17 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
 }
 
 /* NVRTC, opened by a separate thread. */
-typedef struct rt__cuda_warming {
+typedef struct rt__cuda_warm_up_state {
     const char *given;    /* path given by the user, or NULL */
     rt__cuda_nvrtc nvrtc; /* library NULL: not found */
-} rt__cuda_warming;
+} rt__cuda_warm_up_state;
 
 /* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
    ignored. */
-static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+static IND__RT_THREAD_CALL rt__cuda_warm_up(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
-    rt__cuda_warming *w = (rt__cuda_warming *)arg;
+    rt__cuda_warm_up_state *w = (rt__cuda_warm_up_state *)arg;
     rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
     n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
@@ -1386,26 +1393,26 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
    NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
-    rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
+    rt__cuda_warm_up_state w = {.given = c->desc.cuda.nvrtc_path};
     rt__thread thread;
     double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     const double driver_ms = ind__now_ms() - start;
     if (status) return status;
-    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
+    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm_up, &w);
     status = rt__cuda_open_device(c, r);
-    r->device_ms += driver_ms;
+    r->gpu.device_ms += driver_ms;
     start = ind__now_ms();
     if (warming) rt__thread_join(thread);
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
-    r->library_ms += waited_ms;
+    r->gpu.library_ms += waited_ms;
     return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
-    if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
+    if (!r->gpu.open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
@@ -1417,7 +1424,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     ind_status status = rt__cuda_open_all(c, r);
     if (!status && (ready || wanted == IND_DEVICE_AUTO))
         status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
-    if (!status && target) *target = r->target;
+    if (!status && target) *target = r->gpu.target;
     r->why_not.size = 0;
     if (!status) {
         *device = IND_DEVICE_CUDA;
@@ -1456,8 +1463,8 @@ ind_status ind_device_open(ind_context *c, ind_device device) {
 
 static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__runtime *r) {
     char arch[16];
-    ind__target_name(&r->target, arch);
-    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->device_name, arch, r->driver.version / 1000,
+    ind__target_name(&r->gpu.target, arch);
+    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->gpu.name, arch, r->driver.version / 1000,
                r->driver.version % 1000 / 10);
     if (r->nvrtc.library)
         ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);
@@ -1649,7 +1656,7 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     return status;
 }
 
-static uint64_t rt__little(const unsigned char *p, int bytes) {
+static uint64_t rt__little_endian(const unsigned char *p, int bytes) {
     uint64_t v = 0;
     while (bytes-- > 0) v = v << 8 | p[bytes];
     return v;
@@ -1660,10 +1667,10 @@ static uint64_t rt__little(const unsigned char *p, int bytes) {
 static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
     enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
     for (size_t at = 0; at + 4 <= n;) {
-        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little(p + at + 2, 2) : 0;
+        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little_endian(p + at + 2, 2) : 0;
         if (length > n - at - 4) return;
-        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little(p + at + 8, 4);
-        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little_endian(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little_endian(p + at + 8, 4);
         at += 4 + length;
     }
 }
@@ -1674,13 +1681,14 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
     const unsigned char *p = (const unsigned char *)cubin;
     *registers = *local_bytes = -1;
     if (n < 64 || memcmp(p, "\177ELF", 4)) return;
-    uint64_t table = rt__little(p + 40, 8), count = rt__little(p + 60, 2), names = rt__little(p + 62, 2);
+    uint64_t table = rt__little_endian(p + 40, 8), count = rt__little_endian(p + 60, 2),
+             names = rt__little_endian(p + 62, 2);
     if (table > n || count * 64 > n - table || names >= count) return;
-    uint64_t strings = rt__little(p + table + names * 64 + 24, 8);
+    uint64_t strings = rt__little_endian(p + table + names * 64 + 24, 8);
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *section = p + table + i * 64;
-        uint64_t name = strings + rt__little(section, 4), from = rt__little(section + 24, 8),
-                 size = rt__little(section + 32, 8);
+        uint64_t name = strings + rt__little_endian(section, 4), from = rt__little_endian(section + 24, 8),
+                 size = rt__little_endian(section + 32, 8);
         if (name > n || n - name < 9 || memcmp(p + name, ".nv.info", 9)) continue;
         if (from <= n && size <= n - from) rt__read_nv_info(p + from, (size_t)size, registers, local_bytes);
     }
@@ -1739,8 +1747,9 @@ static uint64_t rt__pack_checksum(const rt__pack_entry *e, const void *cubin) {
 }
 
 static ind__kernel_entry *rt__pack_find(const rt__runtime *r, const uint64_t key[2]) {
-    for (uint32_t i = 0; i < r->num_entries; i++)
-        if (r->entry[i]->key[0] == key[0] && r->entry[i]->key[1] == key[1]) return r->entry[i];
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++)
+        if (r->compiled.entry[i]->key[0] == key[0] && r->compiled.entry[i]->key[1] == key[1])
+            return r->compiled.entry[i];
     return NULL;
 }
 
@@ -1748,7 +1757,8 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
                                        const char *arch) {
     ind__kernel_entry *e = (ind__kernel_entry *)ind__alloc(c, sizeof *e);
     if (!e) return NULL;
-    ind__kernel_entry **at = IND__PUSH(c, ind__kernel_entry *, r->entry, r->num_entries, r->cap_entries);
+    ind__kernel_entry **at =
+        IND__PUSH(c, ind__kernel_entry *, r->compiled.entry, r->compiled.num_entries, r->compiled.cap_entries);
     if (!at) {
         ind__free(c, e);
         return NULL;
@@ -1788,15 +1798,16 @@ static uint64_t rt__tuned_checksum(const rt__tuned *t) {
 }
 
 static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
-    for (uint32_t i = 0; i < r->num_tuned; i++)
-        if (r->tuned[i].key[0] == key[0] && r->tuned[i].key[1] == key[1]) return &r->tuned[i];
+    for (uint32_t i = 0; i < r->compiled.num_tuned; i++)
+        if (r->compiled.tuned[i].key[0] == key[0] && r->compiled.tuned[i].key[1] == key[1])
+            return &r->compiled.tuned[i];
     return NULL;
 }
 
 /* Adds a tuning result, or replaces the earlier one of the same kernel. */
-static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
+static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
-    if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
+    if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
     if (!at) return IND_OUT_OF_MEMORY;
     *at = *t;
     return IND_OK;
@@ -1810,7 +1821,7 @@ static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char
         if (rt__tuned_checksum(&t) != t.checksum)
             ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
         else
-            status = rt__keep_tuned(c, r, &t);
+            status = rt__store_tuned(c, r, &t);
     }
     return status;
 }
@@ -1841,19 +1852,19 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
 
 /* Reads the context's pack at the first compile. A missing pack is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
-    if (r->pack_read || !c->desc.pack.path) return IND_OK;
+    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
     char *data;
     size_t bytes;
     ind_status status = ind__read_file(c, c->desc.pack.path, &data, &bytes);
     if (status == IND_OUT_OF_MEMORY) return status;
     if (status) {
         ind__log(c, 2, "pack: %s", ind_error(c));
-        r->pack_read = true;
+        r->compiled.pack_read = true;
         return IND_OK;
     }
     status = rt__pack_parse(c, r, data, bytes);
     ind__free(c, data);
-    r->pack_read = !status;
+    r->compiled.pack_read = !status;
     return status;
 }
 
@@ -1869,10 +1880,10 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     ind__text t = {.context = c};
     rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->num_entries; i++) h.num_entries += rt__belongs_in_pack(r->entry[i]);
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
     ind__text_raw(&t, (const char *)&h, sizeof h);
-    for (uint32_t i = 0; i < r->num_entries; i++) {
-        const ind__kernel_entry *e = r->entry[i];
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
+        const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e)) continue;
         rt__pack_entry p = {.bytes = e->bytes, .nvrtc_version = e->nvrtc_version};
         memcpy(p.key, e->key, sizeof p.key);
@@ -1883,7 +1894,7 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
         ind__text_raw(&t, (const char *)e->cubin, e->bytes);
         ind__text_raw(&t, "\0\0\0\0\0\0\0", (8 - e->bytes % 8) % 8);
     }
-    ind__text_raw(&t, (const char *)r->tuned, r->num_tuned * sizeof *r->tuned);
+    ind__text_raw(&t, (const char *)r->compiled.tuned, r->compiled.num_tuned * sizeof *r->compiled.tuned);
     rt__mutex_unlock(&r->mutex);
     ind_status status = ind__text_status(&t);
     if (!status) status = rt__write_file(c, path, t.data, t.size, true);
@@ -1896,18 +1907,18 @@ static void rt__runtime_destroy(ind_context *c) {
     if (!r) return;
     rt__pool_destroy(&r->pool);
     rt__cuda_join_retainer(r);
-    bool inside = r->cuda_context && !r->driver.cuCtxPushCurrent_v2(r->cuda_context);
-    for (uint32_t i = 0; i < r->num_entries; i++) {
-        if (r->entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->entry[i]->module);
-        ind__free(c, r->entry[i]->cubin);
-        ind__free(c, r->entry[i]);
+    bool inside = r->gpu.context && !r->driver.cuCtxPushCurrent_v2(r->gpu.context);
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
+        if (r->compiled.entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->compiled.entry[i]->module);
+        ind__free(c, r->compiled.entry[i]->cubin);
+        ind__free(c, r->compiled.entry[i]);
     }
-    ind__free(c, r->entry);
-    ind__free(c, r->tuned);
+    ind__free(c, r->compiled.entry);
+    ind__free(c, r->compiled.tuned);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
     /* The libraries stay loaded: neither frees its static memory, so repeated loading would leak. */
-    rt__mutex_destroy(&r->recording);
+    rt__mutex_destroy(&r->captures.mutex);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);
     ind__free(c, r);
@@ -1955,7 +1966,7 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
-    const ind__opaque *call; /* NULL: a kernel */
+    const ind__extern_call *call; /* NULL: a kernel */
     struct rt__exec_tensor *tensor;
     uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
                                               workspace */
@@ -1982,38 +1993,48 @@ typedef struct rt__host_kernel rt__host_kernel;
    by a launch. */
 typedef struct ind__executable {
     rt__runtime *runtime;
-    ind__program program;
-    ind_symbol *size; /* own copies: launches never read the context's tables */
-    ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
-    uint32_t num_symbols, num_declared;
-    ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
-    struct rt__data_size {
-        ind_symbol symbol;
-        uint32_t most_slot, step; /* step: the step that writes it */
-    } data_size[IND__MAX_UNBACKED];
-    uint32_t arena_slot;
-    uint32_t num_buffers;
-    uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
-    char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    struct rt__exec_sizes {
+        ind__program program; /* computes all slots */
+        ind_symbol *size;     /* own copies: launches never read the context's tables */
+        ind_expr *symbol;     /* inputs of the program: the declared sizes, then the data-dependent ones */
+        uint32_t num_symbols, num_declared;
+        ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
+        struct rt__data_size {
+            ind_symbol symbol;
+            uint32_t most_slot, step; /* step: the step that writes it */
+        } data_size[IND__MAX_UNBACKED];
+    } sizes;
     /* Conditions have their own program: they may exclude a division by zero in the other one. */
-    ind__program check, derive;
-    rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
-    uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
-    uint32_t num_scratch;   /* slots needed by the larger of the two programs */
-    rt__exec_step *step;
-    uint32_t num_steps;
-    rt__exec_arg *arg;
-    uint32_t num_args, cap_args;
-    uint32_t num_tensors;               /* operands of extern calls */
-    bool checked;                       /* some kernel checks data-dependent indices */
-    bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
-    size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
-    rt__host_kernel *host;
-    uint32_t max_reduces;
-    size_t max_eval_bytes;
-    bool any_matmul;
+    struct rt__exec_conditions {
+        ind__program check, derive;
+        rt__exec_condition *condition;
+        ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
+        uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
+        uint32_t num_scratch;   /* slots needed by the largest of `check`, `derive` and `most` */
+    } conditions;
+    struct rt__exec_memory {
+        uint32_t arena_slot;
+        uint32_t num_buffers;
+        uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
+        uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
+        char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    } memory;
+    struct rt__exec_launches {
+        rt__exec_step *step;
+        uint32_t num_steps;
+        rt__exec_arg *arg;
+        uint32_t num_args, cap_args;
+        uint32_t num_tensors;               /* operands of extern calls */
+        bool checked;                       /* some kernel checks data-dependent indices */
+        bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
+        size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
+    } launches;
+    struct rt__exec_host { /* device host */
+        rt__host_kernel *kernel;
+        uint32_t max_reduces;
+        size_t max_eval_bytes;
+        bool any_matmul;
+    } on_host;
     ind_instance *instances; /* guarded by the context's lists lock */
 } ind__executable;
 
@@ -2044,19 +2065,25 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` computes, so every lane needs it */
     bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* the stage with the stores per element */
-    uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
-    rt__host_list combine;                /* instructions of a scan's combine function */
-    uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; stage sort_stage - 1 computes its operand */
-    ind_dtype sort_dtype;      /* the dtype to which its keys are rounded */
+    ind__eval eval;         /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage; /* the stage with the stores per element */
+    struct rt__host_kernel_scan {
+        uint32_t first, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
+        rt__host_list before, after;           /* the loop of element_stage, split at the SCAN */
+        rt__host_list combine;                 /* instructions of its combine function */
+        uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
+    } scan;
+    struct rt__host_kernel_sort {
+        uint32_t scan, stage; /* the SCAN that sorts, 0: none; stage - 1 computes its operand */
+        ind_dtype dtype;      /* the dtype to which its keys are rounded */
+    } sort;
     bool matmul;
-    uint32_t dot;
-    int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-    rt__host_list a, b, epilogue;
-    rt__host_direct direct_a, direct_b;
+    struct rt__host_kernel_product {
+        uint32_t dot;
+        int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
+        rt__host_list a, b, epilogue;
+        rt__host_direct direct_a, direct_b;
+    } product;
 };
 
 static ind_status rt__host_prepare(ind_module *m);
@@ -2065,8 +2092,8 @@ static ind_status rt__cuda_prepare(ind_module *m);
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
-    *slot = ind__program_add(&x->program, e);
-    return *slot == IND__RT_NONE ? ind__failed(x->program.context) : IND_OK;
+    *slot = ind__program_add(&x->sizes.program, e);
+    return *slot == IND__RT_NONE ? ind__failed(x->sizes.program.context) : IND_OK;
 }
 
 static uint32_t rt__num_data_sizes(const ind_module *m) {
@@ -2092,7 +2119,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by;
     info->donated = b->donated;
     info->takes_over = -1;
-    x->buffer_binding[buffer] = at;
+    x->memory.buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output"};
     ind__text t = {.context = m->context};
     ind__textf(&t, "%s \"%s\" %s[", kinds[info->kind], b->name, ind_dtype_name(b->dtype));
@@ -2102,11 +2129,11 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     }
     ind__textf(&t, "]");
     ind_status status = ind__text_status(&t);
-    if (!status) x->binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
+    if (!status) x->memory.binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
     ind__text_free(&t);
-    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->binding_bytes[at]);
-    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->binding_used[at]);
-    return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
+    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->memory.binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->memory.binding_used[at]);
+    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
 /* Sets the outputs that may be bound to the memory of donated inputs. */
@@ -2114,7 +2141,7 @@ static void rt__module_take_over(ind_module *m) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 1; i < m->desc.lowered->num_buffers; i++) {
         uint32_t input = m->desc.schedule->takes_over[i];
-        if (input) m->binding[x->buffer_binding[i]].takes_over = (int)x->buffer_binding[input];
+        if (input) m->binding[x->memory.buffer_binding[i]].takes_over = (int)x->memory.buffer_binding[input];
     }
 }
 
@@ -2131,10 +2158,12 @@ static ind_status rt__module_bindings(ind_module *m) {
     m->binding = (ind_binding_info *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->binding);
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
-    x->binding_bytes = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_bytes);
-    x->binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_used);
-    x->binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_text);
-    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_used || !x->binding_text)
+    x->memory.binding_bytes =
+        (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_bytes);
+    x->memory.binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_used);
+    x->memory.binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_text);
+    if (!m->binding || !m->constant || !m->constant_block || !x->memory.binding_bytes || !x->memory.binding_used ||
+        !x->memory.binding_text)
         return IND_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
@@ -2156,19 +2185,20 @@ static ind_status rt__module_bindings(ind_module *m) {
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
         uint32_t root = i;
         while (s->storage && s->storage[root] && s->storage[root] != root && !ind__ok(s->offset[root]) &&
-               x->buffer_binding[root] == IND__RT_NONE)
+               x->memory.buffer_binding[root] == IND__RT_NONE)
             root = s->storage[root];
-        if (x->buffer_binding[i] == IND__RT_NONE) x->buffer_binding[i] = x->buffer_binding[root];
+        if (x->memory.buffer_binding[i] == IND__RT_NONE) x->memory.buffer_binding[i] = x->memory.buffer_binding[root];
         ind_status status = IND_OK;
-        if (x->buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
-            status = rt__exec_slot(x, s->offset[root], &x->buffer_offset[i]);
-        if (!status) status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->buffer_numel[i]);
+        if (x->memory.buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
+            status = rt__exec_slot(x, s->offset[root], &x->memory.buffer_offset[i]);
+        if (!status)
+            status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->memory.buffer_numel[i]);
         if (status) return status;
     }
-    return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
+    return rt__exec_slot(x, s->arena_bytes, &x->memory.arena_slot);
 }
 
 /* Creates the facts for later queries of the module, from its conditions alone. The graph may be freed by then. */
@@ -2194,7 +2224,7 @@ static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condit
 static ind_status rt__module_condition(ind_module *m, const ind__condition *c, rt__exec_condition *out) {
     ind__executable *x = m->executable;
     out->guard = c->guard;
-    out->slot = ind__program_add(&x->check, c->e);
+    out->slot = ind__program_add(&x->conditions.check, c->e);
     if (out->slot == IND__RT_NONE) return ind__failed(m->context);
     out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
     return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
@@ -2206,12 +2236,12 @@ static ind_status rt__module_derived(ind_module *m) {
         ind_expr e = m->facts ? ind_simplify(m->facts, m->desc.sizes[i]) : m->desc.sizes[i];
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
-        x->size_slot[i] = IND__RT_NONE;
-        x->size[i].hint = ind_hint(e);                        /* a value that the facts allow */
-        if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
-        x->size_formula[i] = e;
-        x->size_slot[i] = ind__program_add(&x->derive, e);
-        if (x->size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
+        x->conditions.size_slot[i] = IND__RT_NONE;
+        x->sizes.size[i].hint = ind_hint(e);                        /* a value that the facts allow */
+        if (s && !strcmp(s->name, x->sizes.size[i].name)) continue; /* free, perhaps with a narrower range */
+        x->conditions.size_formula[i] = e;
+        x->conditions.size_slot[i] = ind__program_add(&x->conditions.derive, e);
+        if (x->conditions.size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
     }
     return IND_OK;
 }
@@ -2219,19 +2249,20 @@ static ind_status rt__module_derived(ind_module *m) {
 static ind_status rt__module_conditions(ind_module *m) {
     ind__executable *x = m->executable;
     uint32_t num = m->desc.num_conditions, sizes = m->desc.num_sizes;
-    x->condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->condition);
-    x->size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_formula);
-    x->size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_slot);
-    if (!x->condition || !x->size_formula || !x->size_slot) return IND_OUT_OF_MEMORY;
-    ind_status status = ind__program_init(&x->check, m->context, m->desc.sizes, sizes);
-    if (!status) status = ind__program_init(&x->derive, m->context, m->desc.sizes, sizes);
+    x->conditions.condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->conditions.condition);
+    x->conditions.size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_formula);
+    x->conditions.size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_slot);
+    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot) return IND_OUT_OF_MEMORY;
+    ind_status status = ind__program_init(&x->conditions.check, m->context, m->desc.sizes, sizes);
+    if (!status) status = ind__program_init(&x->conditions.derive, m->context, m->desc.sizes, sizes);
     if (!status) status = rt__module_facts(m);
     if (!status) status = rt__module_derived(m);
     for (uint32_t i = 0; i < num && !status; i++)
-        status = rt__module_condition(m, &m->desc.condition[i], &x->condition[i]);
-    uint32_t most = x->check.num_ops > x->derive.num_ops ? x->check.num_ops : x->derive.num_ops;
-    if (x->most.num_ops > most) most = x->most.num_ops;
-    x->num_scratch = x->num_symbols + most;
+        status = rt__module_condition(m, &m->desc.condition[i], &x->conditions.condition[i]);
+    uint32_t most = x->conditions.check.num_ops > x->conditions.derive.num_ops ? x->conditions.check.num_ops
+                                                                               : x->conditions.derive.num_ops;
+    if (x->sizes.most.num_ops > most) most = x->sizes.most.num_ops;
+    x->conditions.num_scratch = x->sizes.num_symbols + most;
     return status;
 }
 
@@ -2278,62 +2309,66 @@ static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
     uint32_t sizes = m->desc.num_sizes, num = rt__num_data_sizes(m);
-    x->num_symbols = sizes + num;
-    x->num_declared = sizes;
-    x->symbol = (ind_expr *)ind__arena_alloc(&m->arena, (x->num_symbols + (size_t)1) * sizeof *x->symbol);
-    if (!x->symbol) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < sizes; i++) x->symbol[i] = m->desc.sizes[i];
+    x->sizes.num_symbols = sizes + num;
+    x->sizes.num_declared = sizes;
+    x->sizes.symbol =
+        (ind_expr *)ind__arena_alloc(&m->arena, (x->sizes.num_symbols + (size_t)1) * sizeof *x->sizes.symbol);
+    if (!x->sizes.symbol) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < sizes; i++) x->sizes.symbol[i] = m->desc.sizes[i];
     for (uint32_t u = 0; u < num; u++) {
-        struct rt__data_size *d = &x->data_size[u];
-        x->symbol[sizes + u] = list[u].symbol;
+        struct rt__data_size *d = &x->sizes.data_size[u];
+        x->sizes.symbol[sizes + u] = list[u].symbol;
         d->symbol = *ind_expr_symbol(list[u].symbol);
         d->symbol.name = ind__arena_string(&m->arena, d->symbol.name, strlen(d->symbol.name));
         d->step = rt__step_of(m, list[u].buffer);
         if (!d->symbol.name) return IND_OUT_OF_MEMORY;
     }
-    ind_status status = ind__program_init(&x->program, m->context, x->symbol, x->num_symbols);
-    if (!status) status = ind__program_init(&x->most, m->context, x->symbol, x->num_symbols);
+    ind_status status = ind__program_init(&x->sizes.program, m->context, x->sizes.symbol, x->sizes.num_symbols);
+    if (!status) status = ind__program_init(&x->sizes.most, m->context, x->sizes.symbol, x->sizes.num_symbols);
     for (uint32_t u = 0; u < num && !status; u++) {
-        x->data_size[u].most_slot = ind__program_add(&x->most, list[u].most);
-        if (x->data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
+        x->sizes.data_size[u].most_slot = ind__program_add(&x->sizes.most, list[u].most);
+        if (x->sizes.data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
     }
     return status;
 }
 
 /* Runs the module's program on sizes, with data-dependent sizes at their maximum. */
 static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
-    const uint32_t num = x->num_symbols, declared = x->num_declared;
+    const uint32_t num = x->sizes.num_symbols, declared = x->sizes.num_declared;
     memcpy(slot, sizes, declared * sizeof *slot);
     if (num > declared) {
         memcpy(scratch, sizes, declared * sizeof *scratch);
         memset(scratch + declared, 0, (num - declared) * sizeof *scratch);
-        ind_status status = ind__program_run(&x->most, scratch);
+        ind_status status = ind__program_run(&x->sizes.most, scratch);
         if (status) return status;
     }
-    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->data_size[u - declared].most_slot];
-    return ind__program_run(&x->program, slot);
+    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->sizes.data_size[u - declared].most_slot];
+    return ind__program_run(&x->sizes.program, slot);
 }
 
 static ind_status rt__module_tables(ind_module *m) {
     ind_context *c = m->context;
     ind__arena *a = &m->arena;
     ind__executable *x = m->executable;
-    uint32_t n = x->num_buffers = m->desc.lowered->num_buffers;
-    x->num_steps = m->desc.schedule->num_kernels;
-    x->size = (ind_symbol *)ind__arena_alloc(a, m->desc.num_sizes * sizeof *x->size);
-    x->buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_binding);
-    x->buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_offset);
-    x->buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_numel);
-    x->step = (rt__exec_step *)ind__arena_alloc(a, x->num_steps * sizeof *x->step);
-    if (!x->size || !x->buffer_binding || !x->buffer_offset || !x->buffer_numel || !x->step) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < n; i++) x->buffer_binding[i] = x->buffer_offset[i] = x->buffer_numel[i] = IND__RT_NONE;
+    uint32_t n = x->memory.num_buffers = m->desc.lowered->num_buffers;
+    x->launches.num_steps = m->desc.schedule->num_kernels;
+    x->sizes.size = (ind_symbol *)ind__arena_alloc(a, m->desc.num_sizes * sizeof *x->sizes.size);
+    x->memory.buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_binding);
+    x->memory.buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_offset);
+    x->memory.buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_numel);
+    x->launches.step = (rt__exec_step *)ind__arena_alloc(a, x->launches.num_steps * sizeof *x->launches.step);
+    if (!x->sizes.size || !x->memory.buffer_binding || !x->memory.buffer_offset || !x->memory.buffer_numel ||
+        !x->launches.step)
+        return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < n; i++)
+        x->memory.buffer_binding[i] = x->memory.buffer_offset[i] = x->memory.buffer_numel[i] = IND__RT_NONE;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
         if (!s) return ind__fail(c, IND_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
-        x->size[i] = *s;
-        if (!(x->size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
+        x->sizes.size[i] = *s;
+        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
     }
-    for (uint32_t i = 0; i < x->num_steps; i++) x->step[i].name = m->desc.schedule->kernel[i].name;
+    for (uint32_t i = 0; i < x->launches.num_steps; i++) x->launches.step[i].name = m->desc.schedule->kernel[i].name;
     return rt__module_symbols(m);
 }
 
@@ -2362,13 +2397,13 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
 /* Sets sizes and strides of an extern call's operands. */
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
-    rt__exec_step *s = &x->step[at];
-    const ind__opaque *call = s->call = m->desc.schedule->kernel[at].body->call;
+    rt__exec_step *s = &x->launches.step[at];
+    const ind__extern_call *call = s->call = m->desc.schedule->kernel[at].body->call;
     if (!call) return IND_OK;
     uint32_t n = call->num_inputs + call->num_outputs;
-    s->first_tensor = x->num_tensors;
-    x->num_tensors += n;
-    s->workspace_slot = call->workspace ? x->buffer_numel[call->workspace] : IND__RT_NONE;
+    s->first_tensor = x->launches.num_tensors;
+    x->launches.num_tensors += n;
+    s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
     ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k].type, &s->tensor[k]);
@@ -2381,9 +2416,9 @@ static ind_status rt__module_prepare(ind_module *m) {
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
     if (!status) status = rt__module_conditions(m);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) status = rt__module_call(m, i);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++)
-        x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) status = rt__module_call(m, i);
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++)
+        x->launches.checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
     m->desc.stats.num_kernels = (int)m->desc.schedule->num_launches;
     if (status) return status;
@@ -2420,11 +2455,11 @@ static void rt__module_clear(ind_module *m) {
         }
         if (inside) rt__cuda_leave(x->runtime);
         rt__host_free(m);
-        ind__program_free(&x->program);
-        ind__program_free(&x->check);
-        ind__program_free(&x->derive);
-        ind__program_free(&x->most);
-        ind__free(c, x->arg);
+        ind__program_free(&x->sizes.program);
+        ind__program_free(&x->conditions.check);
+        ind__program_free(&x->conditions.derive);
+        ind__program_free(&x->sizes.most);
+        ind__free(c, x->launches.arg);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
@@ -2469,7 +2504,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
-        m->executable->program.context = c;
+        m->executable->sizes.program.context = c;
         status = rt__module_copy_desc(m, d);
     }
     if (!status) status = rt__module_prepare(m);
@@ -2501,14 +2536,14 @@ int ind_module_num_sizes(const ind_module *m) {
 }
 
 const ind_symbol *ind_module_query_size(const ind_module *m, int index) {
-    return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->size[index] : NULL;
+    return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->sizes.size[index] : NULL;
 }
 
 ind_expr ind_module_size_formula(const ind_module *m, int index) {
     ind_expr none = {m ? m->context : NULL, 0};
-    bool derived =
-        m && index >= 0 && (uint32_t)index < m->desc.num_sizes && ind__ok(m->executable->size_formula[index]);
-    return derived ? m->executable->size_formula[index] : none;
+    bool derived = m && index >= 0 && (uint32_t)index < m->desc.num_sizes &&
+                   ind__ok(m->executable->conditions.size_formula[index]);
+    return derived ? m->executable->conditions.size_formula[index] : none;
 }
 
 int ind_module_num_data_sizes(const ind_module *m) {
@@ -2520,7 +2555,7 @@ static bool rt__is_data_size(const ind_module *m, int index) {
 }
 
 const ind_symbol *ind_module_query_data_size(const ind_module *m, int index) {
-    return rt__is_data_size(m, index) ? &m->executable->data_size[index].symbol : NULL;
+    return rt__is_data_size(m, index) ? &m->executable->sizes.data_size[index].symbol : NULL;
 }
 
 ind_expr ind_module_data_size_most(const ind_module *m, int index) {
@@ -2536,8 +2571,8 @@ typedef struct rt__shape_values {
 static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
     const rt__shape_values *v = (const rt__shape_values *)user;
     uint32_t declared = 0;
-    for (uint32_t i = 0; i < v->x->num_symbols; i++) {
-        const ind_symbol *own = ind_expr_symbol(v->x->symbol[i]);
+    for (uint32_t i = 0; i < v->x->sizes.num_symbols; i++) {
+        const ind_symbol *own = ind_expr_symbol(v->x->sizes.symbol[i]);
         bool data = own->kind == IND_SYMBOL_UNBACKED;
         declared += !data;
         if (own->kind == s->kind && !strcmp(own->name, s->name))
@@ -2575,8 +2610,8 @@ int ind_module_num_conditions(const ind_module *m) {
 const char *ind_module_query_condition(const ind_module *m, int index, bool *guard) {
     if (guard) *guard = false;
     if (!m || index < 0 || (uint32_t)index >= m->desc.num_conditions) return NULL;
-    if (guard) *guard = m->executable->condition[index].guard;
-    return m->executable->condition[index].text;
+    if (guard) *guard = m->executable->conditions.condition[index].guard;
+    return m->executable->conditions.condition[index].text;
 }
 
 ind_expr ind_module_workspace(const ind_module *m) {
@@ -2723,12 +2758,12 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         if (ind__query_end(&q, IND_OK)) return IND_OUT_OF_MEMORY;
         if (!ind_expr_is_int(formula, &want))
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
         if ((uint64_t)want != bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
-                             m->executable->binding_text[i], (long long)want, bytes);
+                             m->executable->memory.binding_text[i], (long long)want, bytes);
         if (!data && bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->binding_text[i]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
         ind_status status = rt__module_enter(m);
         if (status) return status;
         if (memory == IND_MEMORY_HOST) {
@@ -2755,7 +2790,7 @@ static void rt__print_bound(char out[24], int64_t v) {
 }
 
 static ind_status rt__check_size(ind_module *m, const char *who, uint32_t size, int64_t value) {
-    const ind_symbol *s = &m->executable->size[size];
+    const ind_symbol *s = &m->executable->sizes.size[size];
     if (value < s->lo || value > s->hi) {
         char lo[24], hi[24];
         rt__print_bound(lo, s->lo);
@@ -2810,7 +2845,7 @@ static ind_status rt__parse_one_size(ind_module *m, const char *who, const char 
                          (int)(p - text) + 1);
     *at = p;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
-        const ind_symbol *s = &m->executable->size[i];
+        const ind_symbol *s = &m->executable->sizes.size[i];
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
         if (values[i] != IND__SIZE_UNSET)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name, text);
@@ -2837,15 +2872,15 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         scratch[i] = values[i] == IND__SIZE_UNSET ? 0 : values[i];
-        if (values[i] == IND__SIZE_UNSET && x->size_slot[i] == IND__RT_NONE)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT,
-                             "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"", who,
-                             x->size[i].name, m->desc.name, x->size[i].name, (long long)x->size[i].hint);
+        if (values[i] == IND__SIZE_UNSET && x->conditions.size_slot[i] == IND__RT_NONE)
+            return ind__fail(
+                m->context, IND_INVALID_ARGUMENT, "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
+                who, x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name, (long long)x->sizes.size[i].hint);
     }
-    ind_status status = ind__program_run(&x->derive, scratch);
+    ind_status status = ind__program_run(&x->conditions.derive, scratch);
     for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
         if (values[i] != IND__SIZE_UNSET) continue;
-        values[i] = scratch[x->size_slot[i]];
+        values[i] = scratch[x->conditions.size_slot[i]];
         status = rt__check_size(m, who, i, values[i]);
     }
     return status;
@@ -2858,7 +2893,7 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
     size_t used = 0;
     for (uint32_t i = 0; i < c->num_sizes && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = %lld", i ? ", " : "",
-                                 m->executable->size[c->size[i]].name, (long long)values[c->size[i]]);
+                                 m->executable->sizes.size[c->size[i]].name, (long long)values[c->size[i]]);
     return ind__fail(m->context, IND_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who, c->guard ? "guard" : "fact",
                      c->text, list);
 }
@@ -2868,12 +2903,12 @@ static ind_status rt__check_conditions(ind_module *m, const char *who, const int
                                        bool *guard) {
     const ind__executable *x = m->executable;
     memcpy(scratch, values, m->desc.num_sizes * sizeof *values);
-    ind_status status = ind__program_run(&x->check, scratch);
+    ind_status status = ind__program_run(&x->conditions.check, scratch);
     if (status) return status;
     for (int guards = 0; guards < 2; guards++) {
         *guard = guards;
         for (uint32_t i = 0; i < m->desc.num_conditions; i++) {
-            const rt__exec_condition *c = &x->condition[i];
+            const rt__exec_condition *c = &x->conditions.condition[i];
             if (c->guard == *guard && !scratch[c->slot]) return rt__condition_failed(m, who, c, values);
         }
     }
@@ -2891,7 +2926,8 @@ static ind_status rt__module_sizes(ind_module *m, const char *who, const char *t
 
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
     bool guard;
-    int64_t *scratch = (int64_t *)ind__alloc(m->context, (m->executable->num_scratch + (size_t)1) * sizeof *scratch);
+    int64_t *scratch =
+        (int64_t *)ind__alloc(m->context, (m->executable->conditions.num_scratch + (size_t)1) * sizeof *scratch);
     if (!scratch) return ind__failed(m->context);
     ind_status status = rt__module_sizes(m, who, text, values, scratch, &guard);
     ind__free(m->context, scratch);
@@ -2935,36 +2971,52 @@ struct ind_instance {
     ind_instance *prev, *next; /* list of the module's instances; ind_run's instance is in no list */
     ind_module *module;
     char error[512];
-    int64_t *size, *next_size; /* of the last launch; of the current call */
-    int64_t *slot;             /* values of the module's program */
-    int64_t *scratch;          /* values of the programs of the conditions */
-    bool evaluated, bound;
-    void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and one for a workspace given by the caller */
-    uint64_t *address;              /* per buffer */
-    void *workspace, *workspace_block, *retired_block;
-    size_t workspace_bytes;
-    bool workspace_given;
-    uint64_t *cell; /* argument values, one per exec_arg */
-    void **param;   /* pointers to them, as the driver requires */
-    uint8_t *chosen;
-    unsigned *grid;        /* IND__RT_LAUNCH per step */
-    uint64_t *index_error; /* host: 4 words per step */
-    void *index_error_device;
+    struct rt__instance_sizes {
+        int64_t *value, *next; /* of the last launch; of the current call */
+        int64_t *slot;         /* values of the module's program */
+        int64_t *scratch;      /* values of the programs of the conditions */
+        bool evaluated;
+    } sizes;
+    struct rt__instance_bindings {
+        void **pointer, **next;  /* per binding: of the last launch; of the current call */
+        struct rt__range *range; /* per binding, and one for a workspace given by the caller */
+        uint64_t *address;       /* per buffer */
+        bool bound;
+    } bindings;
+    struct rt__instance_workspace {
+        void *memory, *block, *retired_block;
+        size_t bytes;
+        bool given;
+    } workspace;
+    struct rt__instance_launch {
+        uint64_t *cell; /* argument values, one per exec_arg */
+        void **param;   /* pointers to them, as the driver requires */
+        uint8_t *chosen;
+        unsigned *grid; /* IND__RT_LAUNCH per step */
+        void *stream;   /* of the last launch */
+        bool launched;
+    } launch;
+    struct rt__instance_errors {
+        uint64_t *host; /* 4 words per step */
+        void *device;
+    } index_errors;
     void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block has at least twice the size of
-                          the previous one */
-    void *lookback_block[IND__RT_LOOKBACKS];
-    int num_lookbacks;
-    size_t lookback_bytes;
-    void *stream; /* of the last launch */
-    bool launched;
+    struct rt__instance_lookback {
+        uint64_t words;                 /* address of words that kernels leave at 0, in the last block */
+        void *block[IND__RT_LOOKBACKS]; /* each has at least twice the size of the previous one */
+        int num_blocks;
+        size_t bytes;
+    } lookback;
     rt__captured captured;
-    ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
-    int64_t *tensor_dim;
-    ind__eval_buffer *buffer; /* host */
-    rt__host_worker *worker;
-    int num_workers;
+    struct rt__instance_calls {
+        ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
+        int64_t *dim;
+    } calls;
+    struct rt__instance_host { /* device host */
+        ind__eval_buffer *buffer;
+        rt__host_worker *worker;
+        int num_workers;
+    } host;
 };
 
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count);
@@ -2984,16 +3036,16 @@ static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool
 }
 
 static size_t rt__counter_bytes(const ind__executable *x) {
-    return (x->num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+    return (x->launches.num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
 }
 
 static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!x->checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
+    if (!x->launches.checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     void *block;
-    size_t bytes = (size_t)x->num_steps * 32;
-    ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
+    size_t bytes = (size_t)x->launches.num_steps * 32;
+    ind_status status = rt__device_alloc(m, bytes, &n->index_errors.device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
@@ -3006,8 +3058,8 @@ static ind_status rt__instance_counters(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     size_t bytes = rt__counter_bytes(x);
-    if (!x->num_counters) return IND_OK;
-    ind_status status = rt__device_alloc(m, bytes + x->partial_bytes, &n->counters, &n->counters_block);
+    if (!x->launches.num_counters) return IND_OK;
+    ind_status status = rt__device_alloc(m, bytes + x->launches.partial_bytes, &n->counters, &n->counters_block);
     if (status) return status;
     rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
@@ -3022,10 +3074,11 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     int64_t words = 0;
-    for (uint32_t i = 0; x->looks_back && i < x->num_args; i++)
-        if (x->arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->arg[i].slot] > words) words = n->slot[x->arg[i].slot];
-    if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
-    size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
+    for (uint32_t i = 0; x->launches.looks_back && i < x->launches.num_args; i++)
+        if (x->launches.arg[i].kind == IND__ARG_LOOKBACK && n->sizes.slot[x->launches.arg[i].slot] > words)
+            words = n->sizes.slot[x->launches.arg[i].slot];
+    if ((uint64_t)words * 8 <= n->lookback.bytes) return IND_OK;
+    size_t bytes = n->lookback.bytes ? n->lookback.bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
     void *data, *block;
     ind_status status = rt__device_alloc(m, bytes, &data, &block);
@@ -3034,10 +3087,10 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
     if (status) return rt__device_free(m, block), status;
-    n->lookback_block[n->num_lookbacks++] = block;
-    n->lookback = (uintptr_t)data;
-    n->lookback_bytes = bytes;
-    n->bound = false;
+    n->lookback.block[n->lookback.num_blocks++] = block;
+    n->lookback.words = (uintptr_t)data;
+    n->lookback.bytes = bytes;
+    n->bindings.bound = false;
     return IND_OK;
 }
 
@@ -3045,33 +3098,35 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     ind__executable *x = m->executable;
     n->module = m;
     bool ok = true;
-    n->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
-    n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
-    n->slot =
-        (int64_t *)rt__instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
-    n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
-    n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
-    n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
-    n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
-    n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
-    n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
-    n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
-    n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
-    n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
-    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->num_tensors, sizeof *n->tensor, &ok);
-    n->tensor_dim =
-        (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
+    n->sizes.value = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.value, &ok);
+    n->sizes.next = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.next, &ok);
+    n->sizes.slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
+                                                  sizeof *n->sizes.slot, &ok);
+    n->sizes.scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->sizes.scratch, &ok);
+    n->bindings.pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.pointer, &ok);
+    n->bindings.next = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.next, &ok);
+    n->bindings.range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->bindings.range, &ok);
+    n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
+    n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
+    n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
+    n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
+    n->launch.grid =
+        (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->launch.grid, &ok);
+    n->index_errors.host =
+        (uint64_t *)rt__instance_array(n, x->launches.checked ? (size_t)x->launches.num_steps * 4 : 0, 8, &ok);
+    n->calls.tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->calls.tensor, &ok);
+    n->calls.dim =
+        (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
-    for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
+    for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
+    for (uint32_t i = 0; i < x->launches.num_args; i++) n->launch.param[i] = &n->launch.cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
                              desc->workspace);
-        n->workspace = desc->workspace;
-        n->workspace_bytes = desc->workspace_bytes;
-        n->workspace_given = true;
+        n->workspace.memory = desc->workspace;
+        n->workspace.bytes = desc->workspace_bytes;
+        n->workspace.given = true;
     }
     ind_status status = rt__instance_errors(n);
     if (!status) status = rt__instance_counters(n);
@@ -3085,25 +3140,27 @@ static void rt__captured_clear(ind_instance *n) {
     ind__free(n->module->context, n->captured.pointer);
     ind__free(n->module->context, n->captured.size);
     memset(&n->captured, 0, sizeof n->captured);
-    rt__device_free(n->module, n->retired_block);
-    n->retired_block = NULL;
+    rt__device_free(n->module, n->workspace.retired_block);
+    n->workspace.retired_block = NULL;
 }
 
 /* Frees the members that instance_init created, also after a partial init. Runs inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
-    rt__device_free(n->module, n->workspace_block);
-    if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
+    rt__device_free(n->module, n->workspace.block);
+    if (n->index_errors.device) rt__device_free(n->module, n->index_errors.device);
     rt__device_free(n->module, n->counters_block);
-    for (int i = 0; i < n->num_lookbacks; i++) rt__device_free(n->module, n->lookback_block[i]);
-    for (int i = 0; n->worker && i < n->num_workers; i++) {
-        ind__free(c, n->worker[i].block);
-        ind__free(c, n->worker[i].row);
+    for (int i = 0; i < n->lookback.num_blocks; i++) rt__device_free(n->module, n->lookback.block[i]);
+    for (int i = 0; n->host.worker && i < n->host.num_workers; i++) {
+        ind__free(c, n->host.worker[i].block);
+        ind__free(c, n->host.worker[i].row);
     }
-    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,    n->pointer, n->next_pointer,
-                           n->address, n->cell,        n->param,  n->chosen,     n->grid,    n->buffer,
-                           n->worker,  n->index_error, n->tensor, n->tensor_dim, n->range};
+    void *const owned[] = {n->sizes.value,      n->sizes.next,        n->sizes.slot,       n->sizes.scratch,
+                           n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
+                           n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
+                           n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
+                           n->bindings.range};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 
@@ -3165,24 +3222,24 @@ static ind_status rt__instance_sizes(ind_instance *n, const char *text, const in
     uint32_t num = m->desc.num_sizes;
     bool guard;
     if (values) {
-        memcpy(n->next_size, values, num * sizeof *values);
+        memcpy(n->sizes.next, values, num * sizeof *values);
     } else {
-        ind_status status = ind__module_given_sizes(m, "run", text, n->next_size);
-        if (!status) status = rt__derive_sizes(m, "run", n->next_size, n->scratch);
+        ind_status status = ind__module_given_sizes(m, "run", text, n->sizes.next);
+        if (!status) status = rt__derive_sizes(m, "run", n->sizes.next, n->sizes.scratch);
         if (status) return status;
     }
-    if (n->evaluated && !memcmp(n->size, n->next_size, num * sizeof *n->size)) return IND_OK;
+    if (n->sizes.evaluated && !memcmp(n->sizes.value, n->sizes.next, num * sizeof *n->sizes.value)) return IND_OK;
     for (uint32_t i = 0; i < num; i++) {
-        ind_status status = rt__check_size(m, "run", i, n->next_size[i]);
+        ind_status status = rt__check_size(m, "run", i, n->sizes.next[i]);
         if (status) return status;
     }
-    n->evaluated = n->bound = false;
-    ind_status status = rt__check_conditions(m, "run", n->next_size, n->scratch, &guard);
+    n->sizes.evaluated = n->bindings.bound = false;
+    ind_status status = rt__check_conditions(m, "run", n->sizes.next, n->sizes.scratch, &guard);
     if (status) return status;
-    status = rt__run_program(x, n->next_size, n->slot, n->scratch);
+    status = rt__run_program(x, n->sizes.next, n->sizes.slot, n->sizes.scratch);
     if (status) return status;
-    memcpy(n->size, n->next_size, num * sizeof *n->size);
-    n->evaluated = true;
+    memcpy(n->sizes.value, n->sizes.next, num * sizeof *n->sizes.value);
+    n->sizes.evaluated = true;
     return IND_OK;
 }
 
@@ -3207,13 +3264,15 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice", m->executable->binding_text[at]);
-        const int64_t need = n->slot[m->executable->binding_bytes[at]];
+                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
+                                 m->executable->memory.binding_text[at]);
+        const int64_t need = n->sizes.slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
-                             m->executable->binding_text[at], (long long)need, list[i].bytes);
+                             m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
         if (!list[i].data && !m->constant[at] && need)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL", m->executable->binding_text[at]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL",
+                             m->executable->memory.binding_text[at]);
         out[at] = list[i].data;
     }
     return IND_OK;
@@ -3224,9 +3283,9 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!pointer[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     }
     return IND_OK;
 }
@@ -3244,7 +3303,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
     const ind_binding_info *info = &m->binding[i];
-    const int64_t bytes = n->slot[m->executable->binding_bytes[i]];
+    const int64_t bytes = n->sizes.slot[m->executable->memory.binding_bytes[i]];
     const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
     r->from = (uintptr_t)pointer[i];
     r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
@@ -3253,14 +3312,14 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
 }
 
 static void rt__workspace_range(const ind_instance *n, rt__range *r) {
-    const int64_t bytes = n->slot[n->module->executable->arena_slot];
-    r->from = (uintptr_t)n->workspace;
-    r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
+    const int64_t bytes = n->sizes.slot[n->module->executable->memory.arena_slot];
+    r->from = (uintptr_t)n->workspace.memory;
+    r->to = n->workspace.given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
     r->written = true;
 }
 
 /* Sifts down element `at` of the heap r[0 .. num), which has the highest address on top. */
-static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
+static void rt__sift_down(rt__range *r, uint32_t at, uint32_t num) {
     const rt__range sinking = r[at];
     for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
         if (child + 1 < num && r[child + 1].from > r[child].from) child++;
@@ -3276,12 +3335,12 @@ static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
     if (sorted >= num) return;
-    for (uint32_t i = num / 2; i-- > 0;) rt__sink_range(r, i, num);
+    for (uint32_t i = num / 2; i-- > 0;) rt__sift_down(r, i, num);
     for (uint32_t last = num; last-- > 1;) {
         const rt__range highest = r[0];
         r[0] = r[last];
         r[last] = highest;
-        rt__sink_range(r, 0, last);
+        rt__sift_down(r, 0, last);
     }
 }
 
@@ -3290,7 +3349,7 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
     const ind_module *m = n->module;
     const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
     const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
-    char *const *text = m->executable->binding_text;
+    char *const *text = m->executable->memory.binding_text;
     if (first == m->num_bindings || second == m->num_bindings)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
                          text[first == m->num_bindings ? second : first]);
@@ -3316,77 +3375,78 @@ static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, ui
 static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     const uint32_t num = n->module->num_bindings + 1;
     for (uint32_t i = 0; i < num; i++) {
-        if (n->range[i].binding == num - 1)
-            rt__workspace_range(n, &n->range[i]);
+        if (n->bindings.range[i].binding == num - 1)
+            rt__workspace_range(n, &n->bindings.range[i]);
         else
-            rt__bound_range(n, pointer, &n->range[i]);
+            rt__bound_range(n, pointer, &n->bindings.range[i]);
     }
-    rt__sort_ranges(n->range, num);
-    return rt__check_ranges(n, n->range, num);
+    rt__sort_ranges(n->bindings.range, num);
+    return rt__check_ranges(n, n->bindings.range, num);
 }
 
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
-    int64_t need = n->slot[m->executable->arena_slot];
+    int64_t need = n->sizes.slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
         return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
-    if ((size_t)need <= n->workspace_bytes) return IND_OK;
-    if (n->workspace_given)
+    if ((size_t)need <= n->workspace.bytes) return IND_OK;
+    if (n->workspace.given)
         return ind__fail(m->context, IND_OUT_OF_MEMORY,
                          "run: graph \"%s\" needs a workspace of %lld bytes, it was given %zu", m->desc.name,
-                         (long long)need, n->workspace_bytes);
+                         (long long)need, n->workspace.bytes);
     void *data, *block;
     ind_status status = rt__device_alloc(m, (size_t)need, &data, &block);
     if (status) return status;
-    if (n->captured.valid && !n->retired_block)
-        n->retired_block = n->workspace_block; /* the graph still uses it */
+    if (n->captured.valid && !n->workspace.retired_block)
+        n->workspace.retired_block = n->workspace.block; /* the graph still uses it */
     else
-        rt__device_free(m, n->workspace_block);
-    n->workspace = data;
-    n->workspace_block = block;
-    n->workspace_bytes = (size_t)need;
-    n->bound = false;
+        rt__device_free(m, n->workspace.block);
+    n->workspace.memory = data;
+    n->workspace.block = block;
+    n->workspace.bytes = (size_t)need;
+    n->bindings.bound = false;
     return IND_OK;
 }
 
 static void rt__bind_addresses(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
-        n->address[i] = 0;
-        if (x->buffer_binding[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->pointer[x->buffer_binding[i]];
-        else if (x->buffer_offset[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->buffer_offset[i]];
-        if (!n->buffer) continue;
-        n->buffer[i].data = (void *)(uintptr_t)n->address[i];
-        n->buffer[i].numel = n->address[i] ? n->slot[x->buffer_numel[i]] : 0;
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
+        n->bindings.address[i] = 0;
+        if (x->memory.buffer_binding[i] != IND__RT_NONE)
+            n->bindings.address[i] = (uintptr_t)n->bindings.pointer[x->memory.buffer_binding[i]];
+        else if (x->memory.buffer_offset[i] != IND__RT_NONE)
+            n->bindings.address[i] =
+                (uintptr_t)n->workspace.memory + (uint64_t)n->sizes.slot[x->memory.buffer_offset[i]];
+        if (!n->host.buffer) continue;
+        n->host.buffer[i].data = (void *)(uintptr_t)n->bindings.address[i];
+        n->host.buffer[i].numel = n->bindings.address[i] ? n->sizes.slot[x->memory.buffer_numel[i]] : 0;
     }
 }
 
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
-    if (v->guard_slot != IND__RT_NONE && !n->slot[v->guard_slot]) return false;
-    const rt__exec_arg *arg = &n->module->executable->arg[v->first_arg];
+    if (v->guard_slot != IND__RT_NONE && !n->sizes.slot[v->guard_slot]) return false;
+    const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
-        if (arg[i].kind == IND__ARG_BUFFER && (n->address[arg[i].buffer] & 15)) return false;
+        if (arg[i].kind == IND__ARG_BUFFER && (n->bindings.address[arg[i].buffer] & 15)) return false;
     return true;
 }
 
 /* Writes an argument's value into its cell: a pointer, an int or a long long. */
 static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step, uint64_t *cell) {
     if (a->kind == IND__ARG_BUFFER)
-        *cell = n->address[a->buffer];
+        *cell = n->bindings.address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
-        *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
+        *cell = (uintptr_t)n->index_errors.device + ((uint64_t)step + a->part) * 32;
     else if (a->kind == IND__ARG_COUNTERS)
         *cell = (uintptr_t)n->counters + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_PARTIALS)
         *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_LOOKBACK)
-        *cell = n->lookback;
+        *cell = n->lookback.words;
     else if (a->wide)
-        memcpy(cell, &n->slot[a->slot], 8);
+        memcpy(cell, &n->sizes.slot[a->slot], 8);
     else {
-        int32_t narrow = (int32_t)n->slot[a->slot];
+        int32_t narrow = (int32_t)n->sizes.slot[a->slot];
         memcpy(cell, &narrow, 4);
     }
 }
@@ -3402,8 +3462,8 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
 /* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
    no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
-    const rt__exec_step *s = &n->module->executable->step[at];
-    return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
+    const rt__exec_step *s = &n->module->executable->launches.step[at];
+    return s->num_variants && n->launch.chosen[at] != IND__STEP_SKIPPED && s->variant[n->launch.chosen[at]].takes_next;
 }
 
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
@@ -3412,31 +3472,31 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 
 /* Blocks along dimension d of the grid. */
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
-    if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
-    const int64_t items = n->slot[v->items_slot];
+    if (d > 0 || v->items_slot == IND__RT_NONE) return n->sizes.slot[v->grid_slot[d]];
+    const int64_t items = n->sizes.slot[v->items_slot];
     return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
-    return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
+    return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
 /* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->launches.step[at];
     int k = 0;
     if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
-        n->chosen[at] = IND__STEP_SKIPPED;
+        n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
-    n->chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
-    if (n->chosen[at] == IND__STEP_SKIPPED) return IND_OK;
+    n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
+    if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
         ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
         if (status) return status;
@@ -3446,55 +3506,57 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
-        n->grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
+        n->launch.grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
     }
-    n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
-    n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
+    n->launch.grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->sizes.slot[v->shared_slot];
+    n->launch.grid[at * IND__RT_LAUNCH + 4] =
+        v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->sizes.slot[v->fitted_slot];
     for (uint32_t i = 0; i < v->num_args; i++)
-        rt__fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
+        rt__fill_cell(n, &x->launches.arg[v->first_arg + i], at, &n->launch.cell[v->first_arg + i]);
     return IND_OK;
 }
 
 static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) {
-    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
+    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->bindings.address[buffer];
 }
 
 /* Fills the operands of an extern call. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
-        int64_t *dim = n->tensor_dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
-        n->tensor[s->first_tensor + k] = (ind_extern_tensor){.data = (void *)(uintptr_t)n->address[a->buffer],
-                                                             .dtype = a->type.dtype,
-                                                             .rank = a->type.rank,
-                                                             .size = dim,
-                                                             .stride = dim + IND_MAX_RANK,
-                                                             .count = rt__count_address(n, s->tensor[k].count)};
+        int64_t *dim = n->calls.dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
+        n->calls.tensor[s->first_tensor + k] =
+            (ind_extern_tensor){.data = (void *)(uintptr_t)n->bindings.address[a->buffer],
+                                .dtype = a->type.dtype,
+                                .rank = a->type.rank,
+                                .size = dim,
+                                .stride = dim + IND_MAX_RANK,
+                                .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
-            dim[d] = n->slot[s->tensor[k].size[d]];
-            dim[IND_MAX_RANK + d] = n->slot[s->tensor[k].stride[d]];
+            dim[d] = n->sizes.slot[s->tensor[k].size[d]];
+            dim[IND_MAX_RANK + d] = n->sizes.slot[s->tensor[k].stride[d]];
         }
     }
 }
 
 static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *stream) {
     const ind_module *m = n->module;
-    const ind__opaque *c = s->call;
+    const ind__extern_call *c = s->call;
     bool cuda = m->desc.device == IND_DEVICE_CUDA;
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,
                             .stream = cuda ? stream : NULL,
-                            .input = n->tensor + s->first_tensor,
+                            .input = n->calls.tensor + s->first_tensor,
                             .num_inputs = (int)c->num_inputs,
-                            .output = n->tensor + s->first_tensor + c->num_inputs,
+                            .output = n->calls.tensor + s->first_tensor + c->num_inputs,
                             .num_outputs = (int)c->num_outputs,
-                            .size = m->executable->size,
-                            .size_value = n->size,
+                            .size = m->executable->sizes.size,
+                            .size_value = n->sizes.value,
                             .num_sizes = (int)m->desc.num_sizes,
                             .user = c->op->desc.user};
     if (c->workspace) {
-        call.workspace_bytes = n->slot[s->workspace_slot];
-        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->address[c->workspace] : NULL;
+        call.workspace_bytes = n->sizes.slot[s->workspace_slot];
+        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->bindings.address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
     return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
@@ -3505,23 +3567,25 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
 /* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
 static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
-    ind_status status = rt__bind_complete(n, n->next_pointer);
+    ind_status status = rt__bind_complete(n, n->bindings.next);
     if (!status) status = rt__instance_workspace(n);
     if (!status) status = rt__instance_lookback(n);
     if (status) return status;
-    if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
-    n->bound = false;
-    memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
-    status = rt__check_overlaps(n, n->pointer);
+    if (n->bindings.bound &&
+        !memcmp(n->bindings.pointer, n->bindings.next, m->num_bindings * sizeof *n->bindings.pointer))
+        return IND_OK;
+    n->bindings.bound = false;
+    memcpy(n->bindings.pointer, n->bindings.next, m->num_bindings * sizeof *n->bindings.pointer);
+    status = rt__check_overlaps(n, n->bindings.pointer);
     if (status) return status;
     rt__bind_addresses(n);
-    for (uint32_t i = 0; i < m->executable->num_steps; i++) {
-        if (m->executable->step[i].call) rt__bind_call(n, &m->executable->step[i]);
-        if (m->executable->step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
+    for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
+        if (m->executable->launches.step[i].call) rt__bind_call(n, &m->executable->launches.step[i]);
+        if (m->executable->launches.step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
         status = rt__bind_step(n, i);
         if (status) return status;
     }
-    n->bound = true;
+    n->bindings.bound = true;
     return IND_OK;
 }
 
@@ -3531,15 +3595,15 @@ static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
-        memcpy(n->next_pointer, d->pointers, m->num_bindings * sizeof *n->next_pointer);
+        memcpy(n->bindings.next, d->pointers, m->num_bindings * sizeof *n->bindings.next);
     else
-        status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+        status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     return status ? status : rt__instance_bind(n);
 }
 
 static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
-    n->stream = stream;
-    n->launched = true;
+    n->launch.stream = stream;
+    n->launch.launched = true;
     return n->module->desc.device == IND_DEVICE_CUDA ? rt__cuda_launch(n, first, count, stream)
                                                      : rt__host_launch(n, first, count);
 }
@@ -3549,7 +3613,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__launch_steps(n, 0, n->module->executable->num_steps, desc->stream);
+    if (!status) status = rt__launch_steps(n, 0, n->module->executable->launches.num_steps, desc->stream);
     rt__module_leave(n->module);
     return rt__instance_failed(n, status);
 }
@@ -3572,12 +3636,13 @@ static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
 static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
-    size_t bytes = (size_t)x->num_steps * 32;
-    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_error_device;
-    if (!x->checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
-    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
-    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
-    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    size_t bytes = (size_t)x->launches.num_steps * 32;
+    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_errors.device;
+    if (!x->launches.checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->launch.stream));
+    ind_status status =
+        IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_errors.host, from, bytes, n->launch.stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->launch.stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->launch.stream));
     return status;
 }
 
@@ -3585,16 +3650,16 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!n->launched) return IND_OK;
+    if (!n->launch.launched) return IND_OK;
     ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
-    for (uint32_t i = 0; x->checked && !status && i < x->num_steps; i++) {
-        const uint64_t *e = n->index_error + (size_t)i * 4;
+    for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
+        const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
                            rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
-    if (x->checked) memset(n->index_error, 0, (size_t)x->num_steps * 32);
+    if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
@@ -3609,11 +3674,12 @@ ind_status ind_instance_check(ind_instance *n) {
 
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
-    const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
-    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* no step counts this size */
+    const void *from = (const void *)(uintptr_t)n->bindings.address[m->desc.lowered->unbacked[u].buffer];
+    if (m->executable->sizes.data_size[u].step == IND__RT_NONE)
+        return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
-                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
+                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->launch.stream));
 }
 
 /* Runs inside the device's context. */
@@ -3623,7 +3689,7 @@ static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int 
     for (uint32_t u = 0; u < rt__num_data_sizes(m) && (int)u < max && !status; u++)
         status = rt__fetch_data_size(n, u, &values[u]);
     if (status || m->desc.device != IND_DEVICE_CUDA || !rt__num_data_sizes(m)) return status;
-    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->stream));
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->launch.stream));
 }
 
 ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
@@ -3631,7 +3697,7 @@ ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
     ind_context *c = n->module->context;
     if (max < 0 || (max && !values))
         return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: values is NULL"));
-    if (!n->launched)
+    if (!n->launch.launched)
         return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: nothing was launched"));
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
@@ -3650,19 +3716,20 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     ind__executable *x = m->executable;
     size_t total = 0;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        int64_t bytes = n->slot[x->binding_bytes[i]];
+        int64_t bytes = n->sizes.slot[x->memory.binding_bytes[i]];
         if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 4 || total > SIZE_MAX / 4)
-            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->binding_text[i], (long long)bytes);
-        host[i] = n->next_pointer[i];
+            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
+                             (long long)bytes);
+        host[i] = n->bindings.next[i];
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
     }
     void *data;
     ind_status status = rt__device_alloc(m, total, &data, block);
     char *at = (char *)data;
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
-        size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
+        size_t bytes = (size_t)n->sizes.slot[x->memory.binding_bytes[i]];
         if (!host[i]) continue;
-        n->next_pointer[i] = at;
+        n->bindings.next[i] = at;
         if (bytes && m->binding[i].kind != IND_BINDING_OUTPUT)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyHtoDAsync_v2,
                                     ((rt__cuda_ptr)(uintptr_t)at, host[i], bytes, stream));
@@ -3675,12 +3742,12 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    ind_status status = rt__instance_data_sizes(n, &n->slot[m->desc.num_sizes], IND__MAX_UNBACKED);
-    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->program, n->slot);
+    ind_status status = rt__instance_data_sizes(n, &n->sizes.slot[m->desc.num_sizes], IND__MAX_UNBACKED);
+    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->sizes.program, n->sizes.slot);
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
-        size_t bytes = (size_t)n->slot[x->binding_used[i]];
-        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
+        size_t bytes = (size_t)n->sizes.slot[x->memory.binding_used[i]];
+        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->bindings.pointer[i];
         if (bytes)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
     }
@@ -3691,10 +3758,10 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__check_overlaps(n, n->next_pointer) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, stream);
     if (!status) status = rt__instance_check(n);
     if (!status) status = rt__run_stage_out(n, stream, host);
     rt__device_free(m, block);
@@ -3705,15 +3772,15 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
 static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     ind_module *m = n->module;
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
-    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
-        if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!n->bindings.next[i] && !m->constant[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
     status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, d->stream);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, d->stream);
     return status ? status : rt__instance_check(n);
 }
 
@@ -3777,10 +3844,10 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs in the longest chain before it */
     bool live, looped, crossing, wanted;
-    bool outer;           /* used by an instruction that is not per element of the row, .. */
-    bool rooted;          /* .. and a store or check uses it even if the row is empty */
-    bool scanned, behind; /* depends on results of a scan; on reductions of scan results. Entry 0: true if elements or
-                             another reduction use the latter, so that the scan runs in several passes */
+    bool outer;                 /* used by an instruction that is not per element of the row, .. */
+    bool rooted;                /* .. and a store or check uses it even if the row is empty */
+    bool scanned, scan_reduced; /* depends on results of a scan; on reductions of scan results. Entry 0: true if
+                             elements or another reduction use the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -3797,7 +3864,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
 }
 
 /* True if it only indexes elements of the row. */
-static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+static bool rt__is_row_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
 
@@ -3805,7 +3872,7 @@ static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint3
 static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
     rt__host_deps d;
     const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
-    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_row_index(b, f, i);
     (void)rt__host_find_deps(b, i, &d);
     for (uint32_t k = 0; k < d.num; k++) {
         f[d.source[k]].live = true;
@@ -3825,13 +3892,13 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
             f[i].scanned |= f[d.source[k]].scanned;
-            f[i].behind |= f[d.source[k]].behind;
+            f[i].scan_reduced |= f[d.source[k]].scan_reduced;
         }
         f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
         if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         bool reduces = b->inst[i].op == IND_LOOP_REDUCE;
-        f[0].behind |= f[i].behind && (reduces || f[i].vars & rt__reduced_vars(b));
-        f[i].behind |= f[i].scanned && reduces;
+        f[0].scan_reduced |= f[i].scan_reduced && (reduces || f[i].vars & rt__reduced_vars(b));
+        f[i].scan_reduced |= f[i].scanned && reduces;
         if (rt__is_sort(b, i)) f[i].level++;
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
@@ -3850,12 +3917,12 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
    elements use them. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
-    const bool again = f[0].behind;
+    const bool again = f[0].scan_reduced;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].live && (again || !f[i].behind) && f[i].level > stage) stage = f[i].level;
+        if (f[i].live && (again || !f[i].scan_reduced) && f[i].level > stage) stage = f[i].level;
     if (again) return stage;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].behind) f[i].level = stage + 1;
+        if (f[i].scan_reduced) f[i].level = stage + 1;
     return stage;
 }
 
@@ -3883,7 +3950,7 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
 /* Values computed for an empty row. Indices used only by elements are not checked. Loads used only by elements are
    skipped: their buffers may be as empty as the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
-    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+    return rt__filter_once(b, f, i, level) && !rt__is_row_index(b, f, i) &&
            (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
 }
 
@@ -3956,24 +4023,24 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
         if (b->inst[i].op != IND_LOOP_REDUCE) continue;
         num++;
-        h->dot = i;
+        h->product.dot = i;
     }
-    if (num != 1 || b->inst[h->dot].reduction != IND_REDUCE_DOT) return IND_OK;
-    uint32_t in_a = f[b->inst[h->dot].arg[0]].vars, in_b = f[b->inst[h->dot].arg[1]].vars;
+    if (num != 1 || b->inst[h->product.dot].reduction != IND_REDUCE_DOT) return IND_OK;
+    uint32_t in_a = f[b->inst[h->product.dot].arg[0]].vars, in_b = f[b->inst[h->product.dot].arg[1]].vars;
     for (int v = 0; v < b->rank; v++) {
         bool a = in_a >> v & 1, c = in_b >> v & 1;
         if (a && c)
-            h->batch[h->num_batch++] = v;
+            h->product.batch[h->product.num_batch++] = v;
         else if (c)
-            h->col[h->num_col++] = v;
+            h->product.col[h->product.num_col++] = v;
         else
-            h->row[h->num_row++] = v;
+            h->product.row[h->product.num_row++] = v;
     }
-    rt__host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
+    rt__host_list *const list[3] = {&h->product.a, &h->product.b, &h->product.epilogue};
     ind_status status = IND_OK;
     for (int k = 0; k < 3 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
-            f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+            f[i].wanted = k < 2 ? i == b->inst[h->product.dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
         if (k == 2) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
@@ -4010,34 +4077,34 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
 /* Finds the inputs and results of a combine function. Unused STATEs are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
-    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
-        h->element[h->num_states] = b->inst[p].arg[0];
-        h->combined[h->num_states++] = b->inst[p].arg[1];
+    for (uint32_t p = b->inst[h->scan.first].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->scan.element[h->scan.num_states] = b->inst[p].arg[0];
+        h->scan.combined[h->scan.num_states++] = b->inst[p].arg[1];
     }
-    for (uint32_t i = 1; i < h->scan; i++)
-        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+    for (uint32_t i = 1; i < h->scan.first; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->scan.state[b->inst[i].imm.i] = i;
 }
 
 /* Moves the instructions that depend on STATEs from `before` to the list `combine`. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
-    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->scan.before.num + 1) * sizeof *inst), kept = 0;
     if (from_state && inst) {
         rt__host_find_states(h);
-        for (uint32_t i = 1; i < h->scan; i++) {
+        for (uint32_t i = 1; i < h->scan.first; i++) {
             from_state[i] = b->inst[i].op == IND_LOOP_STATE;
             for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
         }
-        h->combine.inst = inst;
-        for (uint32_t k = 0; k < h->before.num; k++) {
-            uint32_t i = h->before.inst[k];
+        h->scan.combine.inst = inst;
+        for (uint32_t k = 0; k < h->scan.before.num; k++) {
+            uint32_t i = h->scan.before.inst[k];
             if (from_state[i])
-                h->combine.inst[h->combine.num++] = i;
+                h->scan.combine.inst[h->scan.combine.num++] = i;
             else
-                h->before.inst[kept++] = i;
+                h->scan.before.inst[kept++] = i;
         }
-        h->before.num = kept;
+        h->scan.before.num = kept;
     }
     ind__free(m->context, from_state);
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
@@ -4048,24 +4115,24 @@ static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
     uint32_t cut = 0;
-    while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
-    h->before = (rt__host_list){loop->inst, cut};
-    h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
-    for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
-        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    while (cut < loop->num && loop->inst[cut] < h->scan.first) cut++;
+    h->scan.before = (rt__host_list){loop->inst, cut};
+    h->scan.after = (rt__host_list){loop->inst + cut, loop->num - cut};
+    for (uint32_t i = h->scan.first + 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan.first) h->scan.part[b->inst[i].imm.i] = i;
     return rt__host_split_combine(m, h);
 }
 
 /* Rounds a sort's keys to the dtype in which they are stored, if they are stored. */
 static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
-    h->sort = ind__body_sort(b);
-    h->sort_stage = f[h->sort].level;
-    h->sort_dtype = (ind_dtype)b->inst[h->sort].dtype;
-    for (uint32_t i = b->num_inst; h->sort && i-- > 1;) {
+    h->sort.scan = ind__body_sort(b);
+    h->sort.stage = f[h->sort.scan].level;
+    h->sort.dtype = (ind_dtype)b->inst[h->sort.scan].dtype;
+    for (uint32_t i = b->num_inst; h->sort.scan && i-- > 1;) {
         const ind__inst *value = &b->inst[b->inst[i].arg[0]];
-        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort && !value->imm.i;
-        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort_dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
+        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort.scan && !value->imm.i;
+        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort.dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
     }
 }
 
@@ -4084,15 +4151,16 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
     }
     h->num_stages++;
-    h->scan = ind__body_scan(b);
+    h->scan.first = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
     if (!status) rt__host_make_sort(m, h, f);
-    if (!status && h->scan && b->inst[h->scan].reduction == IND_SCAN_COMBINE) status = rt__host_make_combine(m, h);
+    if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
+        status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[0], &h->product.direct_a);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[1], &h->product.direct_b);
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
@@ -4109,15 +4177,17 @@ static size_t rt__host_eval_bytes(const ind__eval *e) {
 static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
-    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
-    ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) {
-        rt__host_kernel *h = &x->host[i];
-        if (x->step[i].call) continue;
+    x->on_host.kernel =
+        (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
+    int64_t *zeros = (int64_t *)ind__alloc(c, (x->sizes.num_symbols + (size_t)1) * sizeof *zeros);
+    ind_status status = x->on_host.kernel && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
+        rt__host_kernel *h = &x->on_host.kernel[i];
+        if (x->launches.step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
-            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
+            status = ind__eval_init(&h->eval, c, h->body, x->sizes.symbol, zeros, x->sizes.num_symbols, NULL,
+                                    x->memory.num_buffers);
         if (status) break;
         /* Memory that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
@@ -4129,9 +4199,9 @@ static ind_status rt__host_prepare(ind_module *m) {
         h->eval.stamp = NULL;
         h->eval.varying = NULL;
         size_t bytes = rt__host_eval_bytes(&h->eval);
-        if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
-        if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
-        x->any_matmul |= h->matmul;
+        if (bytes > x->on_host.max_eval_bytes) x->on_host.max_eval_bytes = bytes;
+        if (h->max_reduces > x->on_host.max_reduces) x->on_host.max_reduces = h->max_reduces;
+        x->on_host.any_matmul |= h->matmul;
     }
     ind__free(c, zeros);
     return status;
@@ -4139,7 +4209,8 @@ static ind_status rt__host_prepare(ind_module *m) {
 
 static void rt__host_free(ind_module *m) {
     ind__executable *x = m->executable;
-    for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
+    for (uint32_t i = 0; x->on_host.kernel && i < x->launches.num_steps; i++)
+        ind__eval_free(&x->on_host.kernel[i].eval);
 }
 
 /* ======================================================================================== src/runtime/host/points.c */
@@ -4508,7 +4579,7 @@ static double rt__log_add_exp(double a, double b) {
 }
 
 /* Combines the state with element x or i at position `at`. */
-static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
+static void rt__scan_combine(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
     case IND_SCAN_SUM:
@@ -4549,7 +4620,7 @@ static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int
         if (r + l == 0)
             s->d = scan->reduction == IND_SCAN_SUM ? 0 + f : f, s->i = i, s->at = 0; /* no sum is -0, as in PyTorch */
         else
-            rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
+            rt__scan_combine(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)
             v->f[l] = (float)s->d;
         else if (d == IND_F64)
@@ -4583,32 +4654,32 @@ static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) 
 /* Combines the state with the element of a lane. */
 static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
     const ind__inst *inst = h->body->inst;
-    uint32_t n = h->num_states;
+    uint32_t n = h->scan.num_states;
     for (uint32_t k = 0; k < n; k++) {
-        ind_dtype d = (ind_dtype)inst[h->element[k]].dtype;
-        rt__host_lane x = rt__get_lane(d, &e->value[h->element[k]], lane);
+        ind_dtype d = (ind_dtype)inst[h->scan.element[k]].dtype;
+        rt__host_lane x = rt__get_lane(d, &e->value[h->scan.element[k]], lane);
         if (first) s->state[k] = x;
-        if (h->state[k]) rt__set_lane(d, &e->value[h->state[k]], 0, s->state[k]);
-        if (h->state[n + k]) rt__set_lane(d, &e->value[h->state[n + k]], 0, x);
+        if (h->scan.state[k]) rt__set_lane(d, &e->value[h->scan.state[k]], 0, s->state[k]);
+        if (h->scan.state[n + k]) rt__set_lane(d, &e->value[h->scan.state[n + k]], 0, x);
     }
-    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->combine, 1);
+    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->scan.combine, 1);
     for (uint32_t k = 0; k < n && !first && !status; k++)
-        s->state[k] = rt__get_lane((ind_dtype)inst[h->combined[k]].dtype, &e->value[h->combined[k]], 0);
+        s->state[k] = rt__get_lane((ind_dtype)inst[h->scan.combined[k]].dtype, &e->value[h->scan.combined[k]], 0);
     return status;
 }
 
 /* Computes a scan with a combine function for elements r .. r + lanes - 1 of a row, one after another. */
 static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
                                          int lanes) {
-    bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
+    bool exclusive = h->body->inst[h->scan.first].flags & IND__INST_EXCLUSIVE;
     ind_status status = IND_OK;
     for (int l = 0; l < lanes && !status; l++) {
         rt__host_scan before = *s;
         status = rt__host_combine(h, e, s, r + l == 0, l);
         for (int k = 0; k < IND__MAX_STATES; k++) {
-            if (!h->part[k]) continue;
-            ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
-            rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);
+            if (!h->scan.part[k]) continue;
+            ind_dtype d = (ind_dtype)h->body->inst[h->scan.part[k]].dtype;
+            rt__set_lane(d, &e->value[h->scan.part[k]], l, exclusive ? before.state[k] : s->state[k]);
         }
     }
     return status;
@@ -4633,10 +4704,10 @@ static float rt__round_key(ind_dtype d, float x) {
 /* Copies elements of a row to the sort's input, with their positions. */
 static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
                                 int lanes) {
-    const ind__inst *sort = &h->body->inst[h->sort];
+    const ind__inst *sort = &h->body->inst[h->sort.scan];
     for (int l = 0; l < lanes; l++) {
         rt__host_lane x = rt__get_lane((ind_dtype)sort->dtype, &e->value[sort->arg[0]], l);
-        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort_dtype, x.f);
+        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort.dtype, x.f);
         row[r + l] = (rt__host_sorted){x, r + l};
     }
 }
@@ -4645,9 +4716,9 @@ static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt
 static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const rt__host_sorted *row, int64_t r,
                                   int lanes) {
     ind__lanes *part[2];
-    rt__host_scanned(e, h->sort, part);
+    rt__host_scanned(e, h->sort.scan, part);
     for (int l = 0; l < lanes; l++) {
-        rt__set_lane((ind_dtype)h->body->inst[h->sort].dtype, part[0], l, row[r + l].key);
+        rt__set_lane((ind_dtype)h->body->inst[h->sort.scan].dtype, part[0], l, row[r + l].key);
         if (part[1]) part[1]->i[l] = row[r + l].at;
     }
 }
@@ -4683,9 +4754,9 @@ static void rt__sort_row(rt__host_sorted *row, int64_t n, ind_dtype d, bool desc
 /* One chunk of a scan with a combine function. */
 static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e, rt__host_scan *state, int64_t r,
                                          int lanes) {
-    ind_status status = rt__host_run_list(e, &h->before, lanes);
+    ind_status status = rt__host_run_list(e, &h->scan.before, lanes);
     if (!status) status = rt__host_combine_lanes(h, e, state, r, lanes);
-    return status ? status : rt__host_run_list(e, &h->after, lanes);
+    return status ? status : rt__host_run_list(e, &h->scan.after, lanes);
 }
 
 /* Runs the loop for elements r .. r + lanes - 1 of a pass, split at the scans. */
@@ -4716,10 +4787,10 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
     for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
-        if (h->sort && stage >= h->sort_stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
-        status = h->num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
-                                                            : rt__host_scan_chunk(s, e, state, r, lanes);
-        if (!status && h->sort && stage + 1 == h->sort_stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
+        if (h->sort.scan && stage >= h->sort.stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
+        status = h->scan.num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
+                                                                 : rt__host_scan_chunk(s, e, state, r, lanes);
+        if (!status && h->sort.scan && stage + 1 == h->sort.stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
         for (int l = 0; l < lanes; l++) at[l] = r + l;
         for (uint32_t k = 0; k < s->reduce.num && !status; k++)
             rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
@@ -4730,7 +4801,7 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
 
 static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *sort = &h->body->inst[h->sort];
+    const ind__inst *sort = &h->body->inst[h->sort.scan];
     ind__eval *e = &w->eval;
     ind_status status = IND_OK;
     rt__host_point(e, t->var, h->body->rank, t->extent, point);
@@ -4740,7 +4811,7 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         if (status) return status;
         rt__host_spread(e, &h->stage[s].spread);
         status = rt__host_scan_pass(t, w, s);
-        if (!status && h->sort && s + 1 == h->sort_stage)
+        if (!status && h->sort.scan && s + 1 == h->sort.stage)
             rt__sort_row(w->row, t->reduced, (ind_dtype)sort->dtype, sort->reduction == IND_SCAN_DESCENDING);
     }
     return status;
@@ -4748,14 +4819,14 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
 
 static void rt__host_chunk(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->worker[worker];
+    rt__host_worker *w = &t->instance->host.worker[worker];
     int64_t begin = index * t->chunk, end = begin + t->chunk < t->points ? begin + t->chunk : t->points;
     int64_t step = t->lanes_along_row ? 1 : IND__LANES;
     for (int64_t p = begin; p < end && !w->status; p += step) {
         int lanes = end - p < IND__LANES ? (int)(end - p) : IND__LANES;
-        w->status = t->kernel->scan      ? rt__host_scan_row(t, w, p)
-                    : t->lanes_along_row ? rt__host_row(t, w, p)
-                                         : rt__host_block(t, w, p, lanes);
+        w->status = t->kernel->scan.first ? rt__host_scan_row(t, w, p)
+                    : t->lanes_along_row  ? rt__host_row(t, w, p)
+                                          : rt__host_block(t, w, p, lanes);
     }
 }
 
@@ -4892,7 +4963,7 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
     for (int k = n; k-- > 0 && extent[k];) {
-        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->slot[d->stride_slot[var[k]]];
+        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
         at /= extent[k];
     }
     return (int64_t)offset;
@@ -4914,8 +4985,8 @@ IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
 /* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
-    const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
-    int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
+    const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
+    int64_t step = t->instance->sizes.slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
     for (int64_t u = 0; u < p->count; u += p->group) {
         int num = p->count - u < p->group ? (int)(p->count - u) : p->group;
         for (int j = 0; j < num; j++) {
@@ -4974,7 +5045,7 @@ static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__
 /* Copies products for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
 static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
     const ind_body *b = t->kernel->body;
-    uint32_t dot = t->kernel->dot;
+    uint32_t dot = t->kernel->product.dot;
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
     for (int l = 0; l < lanes; l++) {
@@ -4998,16 +5069,16 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
     bool along_cols = cols >= rows;
     int lanes = (int)(along_cols ? cols : rows);
     if (along_cols)
-        rt__host_lanes(e, h->col, h->num_col, t->col_extent, col, lanes);
+        rt__host_lanes(e, h->product.col, h->product.num_col, t->col_extent, col, lanes);
     else
-        rt__host_lanes(e, h->row, h->num_row, t->row_extent, row, lanes);
+        rt__host_lanes(e, h->product.row, h->product.num_row, t->row_extent, row, lanes);
     for (int64_t o = 0; o < (along_cols ? rows : cols); o++) {
         if (along_cols)
-            rt__host_point(e, h->row, h->num_row, t->row_extent, row + o);
+            rt__host_point(e, h->product.row, h->product.num_row, t->row_extent, row + o);
         else
-            rt__host_point(e, h->col, h->num_col, t->col_extent, col + o);
+            rt__host_point(e, h->product.col, h->product.num_col, t->col_extent, col + o);
         rt__tile_to_lanes(t, w, o, along_cols, lanes);
-        ind_status status = rt__host_run_list(e, &h->epilogue, lanes);
+        ind_status status = rt__host_run_list(e, &h->product.epilogue, lanes);
         if (status) return status;
     }
     return IND_OK;
@@ -5016,32 +5087,35 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
 static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d, int64_t batch) {
     const rt__host_kernel *h = t->kernel;
     if (!d->valid) return 0;
-    return (int64_t)((uint64_t)t->instance->slot[d->base_slot] +
-                     (uint64_t)rt__direct_offset(t, d, h->batch, h->num_batch, t->batch_extent, batch));
+    return (int64_t)((uint64_t)t->instance->sizes.slot[d->base_slot] +
+                     (uint64_t)rt__direct_offset(t, d, h->product.batch, h->product.num_batch, t->batch_extent, batch));
 }
 
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *dot = &h->body->inst[h->dot];
+    const ind__inst *dot = &h->body->inst[h->product.dot];
     ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
     ind__eval *e = &w->eval;
     int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
     int64_t batch = index / t->col_tiles / t->row_tiles;
     int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
     int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
-    rt__host_panel a = {&h->a, dot->arg[0], h->row, h->num_row, IND__HOST_MR, t->row_extent,
-                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
-    rt__host_panel b = {&h->b, dot->arg[1], h->col, h->num_col, IND__HOST_NR, t->col_extent,
-                        col,   cols,        0,      0,          w->panel_b,   d == IND_F32};
-    rt__host_point(e, h->batch, h->num_batch, t->batch_extent, batch);
-    int64_t base_a = rt__direct_base(t, &h->direct_a, batch), base_b = rt__direct_base(t, &h->direct_b, batch);
+    rt__host_panel a = {
+        &h->product.a, dot->arg[0], h->product.row, h->product.num_row, IND__HOST_MR, t->row_extent, row, rows, 0, 0,
+        w->panel_a,    d == IND_F32};
+    rt__host_panel b = {
+        &h->product.b, dot->arg[1], h->product.col, h->product.num_col, IND__HOST_NR, t->col_extent, col, cols, 0, 0,
+        w->panel_b,    d == IND_F32};
+    rt__host_point(e, h->product.batch, h->product.num_batch, t->batch_extent, batch);
+    int64_t base_a = rt__direct_base(t, &h->product.direct_a, batch),
+            base_b = rt__direct_base(t, &h->product.direct_b, batch);
     memset(w->tile, 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
     for (int64_t k = 0; k < t->reduced; k += IND__HOST_KC) {
         a.k0 = b.k0 = k;
         a.kc = b.kc = t->reduced - k < IND__HOST_KC ? t->reduced - k : IND__HOST_KC;
-        bool done_a = h->direct_a.valid && host_pack_direct(t, &h->direct_a, base_a, &a);
+        bool done_a = h->product.direct_a.valid && host_pack_direct(t, &h->product.direct_a, base_a, &a);
         ind_status status = done_a ? IND_OK : rt__host_pack(t, e, &a);
-        bool done_b = h->direct_b.valid && host_pack_direct(t, &h->direct_b, base_b, &b);
+        bool done_b = h->product.direct_b.valid && host_pack_direct(t, &h->product.direct_b, base_b, &b);
         if (!status && !done_b) status = rt__host_pack(t, e, &b);
         if (status) return status;
         if (d == IND_F32)
@@ -5056,7 +5130,7 @@ static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int6
 
 static void rt__host_tile_work(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->worker[worker];
+    rt__host_worker *w = &t->instance->host.worker[worker];
     if (!w->status) w->status = rt__host_tile(t, w, index);
 }
 
@@ -5073,7 +5147,7 @@ static int64_t rt__pick_extents(const rt__host_task *t, const int *var, int n, i
 static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt__host_worker *w) {
     ind__eval *e = &w->eval;
     *e = h->eval;
-    e->buffer = n->buffer;
+    e->buffer = n->host.buffer;
     uint32_t slots = e->program.num_inputs + e->program.num_ops;
     unsigned char *at = w->eval_memory;
     e->value = (ind__lanes *)at;
@@ -5086,15 +5160,15 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     e->varying = at;
     memset(e->varying, 0, slots);
     e->epoch = 1;
-    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->slot[i];
+    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->sizes.slot[i];
     w->status = IND_OK;
 }
 
 /* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
-static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
+static ind_status rt__host_grow_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
-    for (int i = 0; i < n->num_workers; i++) {
-        rt__host_worker *w = &n->worker[i];
+    for (int i = 0; i < n->host.num_workers; i++) {
+        rt__host_worker *w = &n->host.worker[i];
         size_t bytes;
         if (elements <= w->row_capacity) continue;
         ind__free(c, w->row);
@@ -5125,7 +5199,7 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     t->kernel = h;
     t->points = t->reduced = 1;
     for (int v = 0; v < b->rank + b->rrank; v++) {
-        int64_t x = n->slot[h->extent_slot[v]], *total = v < b->rank ? &t->points : &t->reduced;
+        int64_t x = n->sizes.slot[h->extent_slot[v]], *total = v < b->rank ? &t->points : &t->reduced;
         t->var[v] = v;
         t->extent[v] = x;
         if (x < 0 || (x && *total > INT64_MAX / x))
@@ -5151,17 +5225,17 @@ static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
 static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
-    for (int i = 0; i < n->num_workers; i++) {
-        const rt__host_worker *w = &n->worker[i];
+    for (int i = 0; i < n->host.num_workers; i++) {
+        const rt__host_worker *w = &n->host.worker[i];
         if (w->status == IND_VERIFY && w->eval.bad_access)
             return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
         if (!w->eval.bad_index.set) continue;
-        if (!n->module->executable->checked)
+        if (!n->module->executable->launches.checked)
             return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
-        uint64_t *e = n->index_error + (size_t)step * 4;
+        uint64_t *e = n->index_errors.host + (size_t)step * 4;
         if (e[0]) continue;
         e[0] = 1 + (uint64_t)w->eval.bad_index.inst;
         e[1] = (uint64_t)w->eval.bad_index.value;
@@ -5172,26 +5246,26 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
 
 static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__runtime *r = n->module->executable->runtime;
-    const rt__host_kernel *h = &n->module->executable->host[step];
-    const rt__exec_step *s = &n->module->executable->step[step];
+    const rt__host_kernel *h = &n->module->executable->on_host.kernel[step];
+    const rt__exec_step *s = &n->module->executable->launches.step[step];
     if (s->call) return rt__run_call(n, s, NULL);
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
-    if (h->sort) status = rt__host_need_rows(n, t.reduced);
+    if (h->sort.scan) status = rt__host_grow_rows(n, t.reduced);
     if (status) return status;
-    for (int i = 0; i < n->num_workers; i++) rt__host_worker_begin(n, h, &n->worker[i]);
-    if (h->kernel->run) ind__eval_begin_runs(&n->worker[0].eval);
-    t.rows = rt__pick_extents(&t, h->row, h->num_row, t.row_extent);
-    t.cols = rt__pick_extents(&t, h->col, h->num_col, t.col_extent);
-    t.batches = rt__pick_extents(&t, h->batch, h->num_batch, t.batch_extent);
+    for (int i = 0; i < n->host.num_workers; i++) rt__host_worker_begin(n, h, &n->host.worker[i]);
+    if (h->kernel->run) ind__eval_begin_runs(&n->host.worker[0].eval);
+    t.rows = rt__pick_extents(&t, h->product.row, h->product.num_row, t.row_extent);
+    t.cols = rt__pick_extents(&t, h->product.col, h->product.num_col, t.col_extent);
+    t.batches = rt__pick_extents(&t, h->product.batch, h->product.num_batch, t.batch_extent);
     if (h->matmul && t.rows * t.cols >= 4) {
         t.row_tiles = (t.rows + IND__HOST_MC - 1) / IND__HOST_MC;
         t.col_tiles = (t.cols + IND__HOST_NC - 1) / IND__HOST_NC;
         rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
     } else {
-        t.lanes_along_row = h->scan || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
-        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->num_workers);
+        t.lanes_along_row = h->scan.first || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
+        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->host.num_workers);
         rt__pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, rt__host_chunk, &t);
     }
     return rt__host_task_end(&t, step);
@@ -5203,13 +5277,13 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind__executable *x = m->executable;
     bool any = false;
     for (uint32_t u = 0; u < rt__num_data_sizes(m); u++) {
-        if (x->data_size[u].step != step) continue;
-        const ind__eval_buffer *count = &n->buffer[m->desc.lowered->unbacked[u].buffer];
-        memcpy(&n->slot[m->desc.num_sizes + u], count->data, sizeof *n->slot);
+        if (x->sizes.data_size[u].step != step) continue;
+        const ind__eval_buffer *count = &n->host.buffer[m->desc.lowered->unbacked[u].buffer];
+        memcpy(&n->sizes.slot[m->desc.num_sizes + u], count->data, sizeof *n->sizes.slot);
         any = true;
     }
     if (!any) return IND_OK;
-    ind_status status = ind__program_run(&x->program, n->slot);
+    ind_status status = ind__program_run(&x->sizes.program, n->sizes.slot);
     if (!status) rt__bind_addresses(n);
     return status;
 }
@@ -5233,16 +5307,17 @@ static ind_status rt__host_instance(ind_instance *n) {
         if (status) return status;
     }
     int workers = rt__pool_workers(&x->runtime->pool);
-    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
-    n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
-    n->num_workers = n->worker ? workers : 0;
-    size_t sums = x->max_reduces * sizeof(rt__host_accumulator);
-    size_t a = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
-           b = x->any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
-    size_t c = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
+    n->host.buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->host.buffer, &ok);
+    n->host.worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->host.worker, &ok);
+    n->host.num_workers = n->host.worker ? workers : 0;
+    size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
+    size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
+           b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
+    size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
-        rt__host_worker *w = &n->worker[i];
-        unsigned char *at = (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->max_eval_bytes, &ok);
+        rt__host_worker *w = &n->host.worker[i];
+        unsigned char *at =
+            (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->on_host.max_eval_bytes, &ok);
         if (!ok) break;
         w->block = at;
         w->accumulator = (rt__host_accumulator *)at;
@@ -5251,7 +5326,8 @@ static ind_status rt__host_instance(ind_instance *n) {
         w->tile = at + sums + a + b;
         w->eval_memory = at + sums + a + b + c;
     }
-    for (uint32_t i = 1; i < x->num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
+    for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++)
+        n->host.buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }
 
@@ -5423,7 +5499,7 @@ static int64_t rt__most_shared(const ind__variant *v) {
 /* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
    ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
    default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
-static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
+static ind_status rt__cuda_set_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;
     int fixed = 0;
@@ -5443,32 +5519,33 @@ static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int6
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
-    out->first_arg = x->num_args;
+    out->first_arg = x->launches.num_args;
     out->num_args = v->num_args;
     for (uint32_t i = 0; i < v->num_args; i++) {
-        rt__exec_arg *a = IND__PUSH(m->context, rt__exec_arg, x->arg, x->num_args, x->cap_args);
+        rt__exec_arg *a =
+            IND__PUSH(m->context, rt__exec_arg, x->launches.arg, x->launches.num_args, x->launches.cap_args);
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
-        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
+        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->memory.num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
-                             x->num_buffers);
+                             x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
-        if (a->kind == IND__ARG_ERROR) x->checked = true;
-        if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
+        if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
+        if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
         uint32_t slot;
         ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
-        x->arg[x->num_args - 1].slot = slot;
+        x->launches.arg[x->launches.num_args - 1].slot = slot;
     }
     return IND_OK;
 }
 
-static bool rt__stays_in_clusters(const ind__variant *v) {
+static bool rt__has_persistent_clusters(const ind__variant *v) {
     return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
@@ -5486,21 +5563,21 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
     ind_status status = IND_OK;
     if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
+    if (!status) status = rt__cuda_set_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
     return status;
 }
 
-static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
+static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
                      v->source.entry, ind__row_of(v)->cluster);
 }
 
 /* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
    would start only after others have finished all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+static ind_status rt__cuda_set_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
-    return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
+    return !status && x->resident < 1 ? rt__cuda_cluster_does_not_fit(m, x->plan) : status;
 }
 
 /* Prepares the launch data of the variant, except its function; does not query the device. */
@@ -5508,8 +5585,9 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
-    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
+    if (v->memory.num_counters > x->launches.num_counters) x->launches.num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->launches.partial_bytes)
+        x->launches.partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
@@ -5523,7 +5601,8 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
     if (!status && ind__ok(ind__row_of(v)->fitted))
         status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
+    if (!status && rt__has_persistent_clusters(v))
+        status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
@@ -5531,7 +5610,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
 }
 
 /* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
-static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
     while (!status && (v = v->fallback) != NULL) {
         out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
@@ -5543,8 +5622,8 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_set_resident(m, x, function)
+                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -5617,21 +5696,21 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
-static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->fallback, *alone = v->alone;
+static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *arch) {
+    ind__variant *fallback = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source.text, way->source.bytes, arch, key);
+    rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
              less);
     if (less < local) {
-        *v = *way;
+        *v = *fallback;
         v->replaced.local_bytes = local;
     } else {
-        v->fallback = way->fallback;
-        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
+        v->fallback = fallback->fallback;
+        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
     }
     v->alone = alone;
 }
@@ -5648,8 +5727,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
-                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;
@@ -5660,14 +5739,14 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
             for (int k = 0; k < p->kernel[i].num_variants; k++)
-                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_fallback(m, &p->kernel[i].variant[k], arch);
     }
 }
 
 /* ======================================================================================= src/runtime/cuda/prepare.c */
 static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_entry **entry, const uint32_t *of) {
     ind_kernel_plan *k = &m->desc.plan->kernel[i];
-    rt__exec_step *s = &m->executable->step[i];
+    rt__exec_step *s = &m->executable->launches.step[i];
     ind_status status = IND_OK;
     s->variant = (rt__exec_variant *)ind__arena_alloc(&m->arena, (size_t)(k->num_variants + 1) * sizeof *s->variant);
     if (!s->variant) return IND_OUT_OF_MEMORY;
@@ -5676,7 +5755,7 @@ static ind_status rt__cuda_prepare_step(ind_module *m, uint32_t i, ind__kernel_e
         ind__variant *v = &k->variant[j];
         rt__exec_variant *x = &s->variant[j];
         if (of[j] == IND__RT_NONE) {
-            status = rt__cuda_prepare_ways(m, v, x);
+            status = rt__cuda_prepare_alternatives(m, v, x);
             continue;
         }
         status = rt__cuda_prepare_variant(m, v, x);
@@ -5714,7 +5793,7 @@ static ind_status rt__apply_tuned(ind_module *m) {
     const rt__runtime *r = m->executable->runtime;
     char arch[16];
     ind__target_name(&p->target, arch);
-    for (uint32_t i = 0; i < p->num_kernels && r->num_tuned; i++) {
+    for (uint32_t i = 0; i < p->num_kernels && r->compiled.num_tuned; i++) {
         for (int k = 0; k < p->kernel[i].num_variants; k++) {
             ind__variant *v = &p->kernel[i].variant[k], tuned;
             const rt__tuned *t = rt__tuned_for(r, v, arch);
@@ -5724,14 +5803,14 @@ static ind_status rt__apply_tuned(ind_module *m) {
             if (ind__is_tuned(&tuned)) *v = tuned;
         }
     }
-    return r->num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
+    return r->compiled.num_tuned && ind__verifying(m->context) ? ind__plan_verify(p) : IND_OK;
 }
 
 /* Reports and resets the time spent opening the device and NVRTC. NVRTC is also opened if the pack lacks a kernel. */
 static void rt__report_opening(rt__runtime *r, ind_module_stats *stats) {
-    stats->device_ms = r->device_ms;
-    stats->library_ms = r->library_ms;
-    r->device_ms = r->library_ms = 0;
+    stats->device_ms = r->gpu.device_ms;
+    stats->library_ms = r->gpu.library_ms;
+    r->gpu.device_ms = r->gpu.library_ms = 0;
 }
 
 static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
@@ -5743,20 +5822,20 @@ static ind_status rt__cuda_load_all(ind_module *m, ind__kernel_entry **entry, co
 
 /* Replaces a variant whose clusters do not fit on the device by its first fallback without clusters. On a slice of a
    device, a GPC may have fewer SMs than a cluster has blocks. */
-static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
-    const ind__variant *way = v;
+static ind_status rt__cuda_drop_cluster(ind_module *m, ind__variant *v, void *function, bool *left) {
+    const ind__variant *fallback = v;
     int clusters = 0;
     if (ind__row_of(v)->cluster < 2) return IND_OK;
     ind_status status = rt__cuda_count_clusters(m, v, rt__most_shared(v), function, &clusters);
     if (status || clusters > 0) return status;
-    while (way && ind__row_of(way)->cluster > 1) way = way->fallback;
-    const bool last = !way;
-    if (last) way = v->alone;
-    if (!way) return rt__cuda_crowded(m, v);
+    while (fallback && ind__row_of(fallback)->cluster > 1) fallback = fallback->fallback;
+    const bool last = !fallback;
+    if (last) fallback = v->alone;
+    if (!fallback) return rt__cuda_cluster_does_not_fit(m, v);
     ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->source.entry,
-             ind__row_of(v)->cluster, ind__strategy_text(way->strategy));
+             ind__row_of(v)->cluster, ind__strategy_text(fallback->strategy));
     const int blocks = ind__row_of(v)->cluster;
-    *v = *way;
+    *v = *fallback;
     if (last) v->fallback = NULL; /* the fallbacks have been tried */
     v->replaced.cluster = blocks;
     *left = true;
@@ -5764,7 +5843,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
 }
 
 /* Does so for all variants. *left: true if some variant was replaced. */
-static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
+static ind_status rt__cuda_drop_clusters(ind_module *m, ind__kernel_entry **entry, const uint32_t *of, bool *left) {
     ind_plan *p = m->desc.plan;
     uint32_t at = 0;
     ind_status status = IND_OK;
@@ -5772,18 +5851,18 @@ static ind_status rt__cuda_leave_clusters(ind_module *m, ind__kernel_entry **ent
     for (uint32_t i = 0; i < p->num_kernels; i++)
         for (int k = 0; k < p->kernel[i].num_variants && !status; k++, at++)
             if (of[at] != IND__RT_NONE)
-                status = rt__cuda_leave_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
+                status = rt__cuda_drop_cluster(m, &p->kernel[i].variant[k], entry[of[at]]->function, left);
     return status;
 }
 
 /* Compiles and loads the replacements as above. If one spills, its fallback may again have a cluster: repeats until no
    variant is replaced. */
-static ind_status rt__cuda_replace_crowded(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
-                                           uint32_t *of) {
+static ind_status rt__cuda_replace_clusters(ind_module *m, ind__kernel_entry **entry, const ind__variant **variant,
+                                            uint32_t *of) {
     for (;;) {
         bool left;
         uint32_t num = 0;
-        ind_status status = rt__cuda_leave_clusters(m, entry, of, &left);
+        ind_status status = rt__cuda_drop_clusters(m, entry, of, &left);
         if (status || !left) return status;
         status = rt__cuda_gather(m, entry, variant, of, &num);
         if (!status) status = rt__cuda_compile(m, entry, variant, num);
@@ -5802,21 +5881,21 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
     ind_status status = rt__cuda_open_device(c, r);
     if (status) return status;
     double start = ind__now_ms();
-    const double library_ms = r->library_ms;
+    const double library_ms = r->gpu.library_ms;
     status = rt__pack_read(c, r);
     if (!status) status = rt__apply_tuned(m);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
     if (!status) status = rt__cuda_compile(m, entry, variant, num);
     if (!status) status = rt__cuda_replace_spilling(m, entry, variant);
     if (!status) status = rt__cuda_gather(m, entry, variant, of, &num);
-    m->desc.stats.compile_ms = ind__now_ms() - start - (r->library_ms - library_ms);
+    m->desc.stats.compile_ms = ind__now_ms() - start - (r->gpu.library_ms - library_ms);
     if (!status) status = rt__cuda_retained(c, r);
     rt__report_opening(r, &m->desc.stats);
     if (!status) status = rt__cuda_enter(c, r);
     if (status) return status;
     start = ind__now_ms();
     status = rt__cuda_load_all(m, entry, variant, num);
-    if (!status) status = rt__cuda_replace_crowded(m, entry, variant, of);
+    if (!status) status = rt__cuda_replace_clusters(m, entry, variant, of);
     if (!status) status = rt__cuda_prepare_steps(m, entry, of);
     m->desc.stats.load_ms = ind__now_ms() - start;
     rt__cuda_leave(r);
@@ -5827,7 +5906,7 @@ static ind_status rt__cuda_prepare_locked(ind_module *m, ind__kernel_entry **ent
 static ind_status rt__cuda_prepare(ind_module *m) {
     ind_context *c = m->context;
     const ind_plan *p = m->desc.plan;
-    if (!p || p->num_kernels != m->executable->num_steps)
+    if (!p || p->num_kernels != m->executable->launches.num_steps)
         return ind__fail(c, IND_INVALID_ARGUMENT, "a module for the cuda device needs the plan of its schedule");
     m->desc.stats.num_kernels = (int)p->num_launches;
     size_t most = (size_t)p->num_kernels * IND_MAX_VARIANTS;
@@ -5850,7 +5929,7 @@ static ind_status rt__cuda_prepare(ind_module *m) {
 /* ---- variants built on demand by a launch */
 
 /* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
-static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
@@ -5869,22 +5948,22 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
 
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
    rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
-static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
-        int places = 1;
-        status = rt__cuda_build_way(m, x, &function, &local);
+        int clusters = 1;
+        status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
-            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
-        if (status || !places || (best && local >= least)) continue;
+            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
+        if (status || !clusters || (best && local >= least)) continue;
         best = x;
         best_function = function;
         least = local;
     }
-    if (!status && !best) return rt__cuda_crowded(m, first->plan);
+    if (!status && !best) return rt__cuda_cluster_does_not_fit(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
@@ -5911,7 +5990,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     const double start = ind__now_ms();
     ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
     if (!status) {
-        status = rt__cuda_build_ways(m, first);
+        status = rt__cuda_build_alternatives(m, first);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
     ind__lists_lock(m->context);
@@ -5945,10 +6024,11 @@ static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__record
 
 static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     bool ours = false;
-    rt__mutex_lock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
     for (int i = 0; i < IND__RT_CAPTURES; i++)
-        ours |= last->node && last->capture == r->recorded[i].capture && last->node == r->recorded[i].node;
-    rt__mutex_unlock(&r->recording);
+        ours |= last->node && last->capture == r->captures.recorded[i].capture &&
+                last->node == r->captures.recorded[i].node;
+    rt__mutex_unlock(&r->captures.mutex);
     return ours;
 }
 
@@ -5957,11 +6037,11 @@ static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
     if (!rt__cuda_captured(&r->driver, stream, &last)) return;
-    rt__mutex_lock(&r->recording);
-    while (at < IND__RT_CAPTURES && r->recorded[at].capture != last.capture) at++;
-    if (at == IND__RT_CAPTURES) at = r->next_recorded++ % IND__RT_CAPTURES;
-    r->recorded[at] = last;
-    rt__mutex_unlock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
+    while (at < IND__RT_CAPTURES && r->captures.recorded[at].capture != last.capture) at++;
+    if (at == IND__RT_CAPTURES) at = r->captures.next++ % IND__RT_CAPTURES;
+    r->captures.recorded[at] = last;
+    rt__mutex_unlock(&r->captures.mutex);
 }
 
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
@@ -5982,7 +6062,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        const bool own = m->constant_block[i] && n->pointer[i] == m->constant[i];
+        const bool own = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
         if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
     }
     return true;
@@ -5997,18 +6077,18 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     const bool captured = rt__cuda_captured(&r->driver, stream, &last);
     bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
-        if (x->step[i].call) {
-            ind_status status = rt__run_call(n, &x->step[i], stream);
+        if (x->launches.step[i].call) {
+            ind_status status = rt__run_call(n, &x->launches.step[i], stream);
             if (status) return status;
             after_kernel = after_module = false;
             continue;
         }
-        if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
-        const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
+        if (n->launch.chosen[i] == IND__STEP_SKIPPED) continue;
+        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->launch.chosen[i]]);
+        const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
         const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
-        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
-        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
+        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
+        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }
     if (captured && after_kernel) rt__cuda_record(r, stream);
@@ -6027,7 +6107,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__cuda_launch(n, 0, n->module->executable->num_steps, stream);
+        status = rt__cuda_launch(n, 0, n->module->executable->launches.num_steps, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
@@ -6044,8 +6124,8 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    memcpy(out->pointer, n->pointer, m->num_bindings * sizeof *out->pointer);
-    memcpy(out->size, n->size, m->desc.num_sizes * sizeof *out->size);
+    memcpy(out->pointer, n->bindings.pointer, m->num_bindings * sizeof *out->pointer);
+    memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
     out->valid = true;
     return IND_OK;
 }
@@ -6076,8 +6156,8 @@ ind_status ind_replay(ind_instance *n, void *stream) {
             n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
-    n->stream = stream;
-    n->launched = true;
+    n->launch.stream = stream;
+    n->launch.launched = true;
     status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);
@@ -6153,7 +6233,7 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
 
 /* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
-    rt__size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
+    rt__size_values v = {n->module->executable->sizes.size, n->sizes.value, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
@@ -6178,10 +6258,10 @@ static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *strea
                                   ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
-    ind_status status = rt__profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
+    ind_status status = rt__profile_steps(n, w, 0, m->executable->launches.num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
     int num = 0;
-    for (uint32_t i = 0; i < m->executable->num_steps && num < max_times && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && num < max_times && !status; i++) {
         if (rt__launch_of(m, i) != i) continue;
         uint32_t count = rt__profile_work(n, i, &times[num]);
         status = rt__profile_steps(n, w, i, count, stream, repeats, sample, &times[num++].ms);
@@ -6289,9 +6369,9 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
    run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
-                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
-    if (!rt__stays_in_clusters(v)) return status;
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_set_resident(m, &x, function)
+                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+    if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
@@ -6309,7 +6389,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const int k = n->chosen[step];
+    const int k = n->launch.chosen[step];
     ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
     if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
     status = rt__tune_compile(m, v, entry);
@@ -6332,10 +6412,10 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
-    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
-    rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
-    memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
+    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->launch.chosen[step]]);
+    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->launch.chosen[step]];
+    rt__tuned_launch first = {x->function, {0}, &n->launch.param[x->first_arg]};
+    memcpy(first.grid, &n->launch.grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
     *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .why = v->why, .first_threads = v->threads};
     *found = (ind__tuning){0};
     result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
@@ -6358,7 +6438,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
     return status;
 }
 
-static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
+static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
                    .way = found.way,
@@ -6369,20 +6449,20 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     ind__target_name(&m->desc.plan->target, arch);
     rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
-    return rt__keep_tuned(m->context, m->executable->runtime, &t);
+    return rt__store_tuned(m->context, m->executable->runtime, &t);
 }
 
 /* True if the step launches a single kernel that has candidates and is not a duplicate of an earlier one. */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
-    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->step[step].call ||
+    if (n->launch.chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
-    const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
+    const ind__variant *v = &p->kernel[step].variant[n->launch.chosen[step]];
     for (uint32_t i = 0; i < step; i++)
-        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->step[i].call &&
-            ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
+        if (n->launch.chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
+            ind__same_source(v, &p->kernel[i].variant[n->launch.chosen[i]]))
             return false;
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
@@ -6392,14 +6472,14 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     ind_status status = IND_OK;
-    for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && !status; i++) {
         ind_tuned result;
         ind__tuning found;
         if (!rt__tunable(n, i)) continue;
         status = rt__launch_steps(n, 0, i, t->stream);
         if (!status) status = rt__tune_step(t, i, &result, &found);
         if (!status && result.us < result.first_us)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], found, &result);
+            status = rt__tune_record(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }
@@ -6417,7 +6497,8 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
     ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
     t.stream = desc->stream;
-    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
+    if (!status)
+        status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->gpu.ordinal));
     t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
     if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
     for (int i = 0; i < 2 && !status; i++) status = IND__CUDA_CALL(c, r, cuEventCreate, (&t.watch.event[i], 0));
@@ -6516,17 +6597,17 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     ind_module *m = r->module;
     const ind_plan *plan = m->desc.plan;
     const ind__executable *x = m->executable;
-    int64_t *scratch = slots + x->program.num_inputs + x->program.num_ops;
+    int64_t *scratch = slots + x->sizes.program.num_inputs + x->sizes.program.num_ops;
     ind_status status = rt__run_program(x, r->sizes.value, slots, scratch);
     for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
-        status = rt__kernel_readiness(r, &plan->kernel[i], &x->step[i]);
+        status = rt__kernel_readiness(r, &plan->kernel[i], &x->launches.step[i]);
     return status;
 }
 
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
     char late[40] = "";
-    rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
+    rt__readiness r = {.module = m, .sizes = {m->executable->sizes.size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
     if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
@@ -6553,7 +6634,8 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_INVALID_ARGUMENT, .reason = "the module is NULL"};
     if (!m) return none;
     const ind__executable *x = m->executable;
-    size_t slots = (size_t)x->program.num_inputs + x->program.num_ops + x->num_scratch, num = m->desc.num_sizes;
+    size_t slots = (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops + x->conditions.num_scratch,
+           num = m->desc.num_sizes;
     int64_t *memory = (int64_t *)ind__alloc(m->context, (slots + num + 1) * sizeof *memory);
     if (!memory) {
         none.status = IND_OUT_OF_MEMORY;

@@ -67,16 +67,16 @@ static ind_status ind__compile_begin(ind__compilation *k, const ind_graph *g) {
 }
 
 /* Returns "y", or "values, indices"; "" for a number, which has no name. NULL if out of memory. */
-static const char *ind__join_results(ind__compilation *k, const ind__node *n) {
+static const char *ind__results_text(ind__compilation *k, const ind__node *n) {
     const ind__tensor_info *x = &k->graph->tensor[n->result];
     if (n->op == IND_OP_SCALAR || n->num_results == 0) return "";
     if (n->num_results == 1) return x->name;
     size_t total = 1;
     for (uint32_t r = 0; r < n->num_results; r++) total += strlen(x[r].name) + 2;
-    char *joined = ind__arena_alloc(&k->names, total), *at = joined;
-    for (uint32_t r = 0; joined && r < n->num_results; r++)
-        at += snprintf(at, total - (size_t)(at - joined), "%s%s", r ? ", " : "", x[r].name);
-    return joined;
+    char *text = ind__arena_alloc(&k->names, total), *at = text;
+    for (uint32_t r = 0; text && r < n->num_results; r++)
+        at += snprintf(at, total - (size_t)(at - text), "%s%s", r ? ", " : "", x[r].name);
+    return text;
 }
 
 /* Records the user's names of each node: its op and its results. */
@@ -91,7 +91,7 @@ static ind_status ind__compile_names(ind__compilation *k) {
         const ind__node *n = &k->graph->node[i];
         k->origin_name[i] = n->name ? n->name : ind__op_name(n->op);
         k->called_name[i] = n->composite ? n->composite : k->origin_name[i];
-        if (!(k->result_name[i] = ind__join_results(k, n))) return ind__failed(k->context);
+        if (!(k->result_name[i] = ind__results_text(k, n))) return ind__failed(k->context);
     }
     return IND_OK;
 }

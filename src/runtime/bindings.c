@@ -10,7 +10,7 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
     const ind_module *m = n->module;
     const uint32_t i = r->binding;
     const ind_binding_info *info = &m->binding[i];
-    const int64_t bytes = n->slot[m->executable->binding_bytes[i]];
+    const int64_t bytes = n->sizes.slot[m->executable->memory.binding_bytes[i]];
     const bool takes_over = info->takes_over >= 0 && pointer[info->takes_over] == pointer[i];
     r->from = (uintptr_t)pointer[i];
     r->to = pointer[i] && bytes > 0 && !takes_over ? r->from + (uint64_t)bytes : r->from;
@@ -19,14 +19,14 @@ static void rt__bound_range(const ind_instance *n, void *const *pointer, rt__ran
 }
 
 static void rt__workspace_range(const ind_instance *n, rt__range *r) {
-    const int64_t bytes = n->slot[n->module->executable->arena_slot];
-    r->from = (uintptr_t)n->workspace;
-    r->to = n->workspace_given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
+    const int64_t bytes = n->sizes.slot[n->module->executable->memory.arena_slot];
+    r->from = (uintptr_t)n->workspace.memory;
+    r->to = n->workspace.given && bytes > 0 ? r->from + (uint64_t)bytes : r->from;
     r->written = true;
 }
 
 /* Sifts down element `at` of the heap r[0 .. num), which has the highest address on top. */
-static void rt__sink_range(rt__range *r, uint32_t at, uint32_t num) {
+static void rt__sift_down(rt__range *r, uint32_t at, uint32_t num) {
     const rt__range sinking = r[at];
     for (uint32_t child = 2 * at + 1; child < num; child = 2 * at + 1) {
         if (child + 1 < num && r[child + 1].from > r[child].from) child++;
@@ -42,12 +42,12 @@ static void rt__sort_ranges(rt__range *r, uint32_t num) {
     uint32_t sorted = 1;
     while (sorted < num && r[sorted - 1].from <= r[sorted].from) sorted++;
     if (sorted >= num) return;
-    for (uint32_t i = num / 2; i-- > 0;) rt__sink_range(r, i, num);
+    for (uint32_t i = num / 2; i-- > 0;) rt__sift_down(r, i, num);
     for (uint32_t last = num; last-- > 1;) {
         const rt__range highest = r[0];
         r[0] = r[last];
         r[last] = highest;
-        rt__sink_range(r, 0, last);
+        rt__sift_down(r, 0, last);
     }
 }
 
@@ -56,7 +56,7 @@ static ind_status rt__ranges_overlap(const ind_instance *n, const rt__range *a, 
     const ind_module *m = n->module;
     const bool swap = rt__is_donated(m, b->binding) ? !rt__is_donated(m, a->binding) : !a->written;
     const uint32_t first = swap ? b->binding : a->binding, second = swap ? a->binding : b->binding;
-    char *const *text = m->executable->binding_text;
+    char *const *text = m->executable->memory.binding_text;
     if (first == m->num_bindings || second == m->num_bindings)
         return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s shares memory with the workspace",
                          text[first == m->num_bindings ? second : first]);
@@ -82,77 +82,78 @@ static ind_status rt__check_ranges(const ind_instance *n, const rt__range *r, ui
 static ind_status rt__check_overlaps(ind_instance *n, void *const *pointer) {
     const uint32_t num = n->module->num_bindings + 1;
     for (uint32_t i = 0; i < num; i++) {
-        if (n->range[i].binding == num - 1)
-            rt__workspace_range(n, &n->range[i]);
+        if (n->bindings.range[i].binding == num - 1)
+            rt__workspace_range(n, &n->bindings.range[i]);
         else
-            rt__bound_range(n, pointer, &n->range[i]);
+            rt__bound_range(n, pointer, &n->bindings.range[i]);
     }
-    rt__sort_ranges(n->range, num);
-    return rt__check_ranges(n, n->range, num);
+    rt__sort_ranges(n->bindings.range, num);
+    return rt__check_ranges(n, n->bindings.range, num);
 }
 
 static ind_status rt__instance_workspace(ind_instance *n) {
     ind_module *m = n->module;
-    int64_t need = n->slot[m->executable->arena_slot];
+    int64_t need = n->sizes.slot[m->executable->memory.arena_slot];
     if (need < 0 || (uint64_t)need > SIZE_MAX / 2)
         return ind__fail(m->context, IND_OVERFLOW, "run: a workspace of %lld bytes cannot be", (long long)need);
-    if ((size_t)need <= n->workspace_bytes) return IND_OK;
-    if (n->workspace_given)
+    if ((size_t)need <= n->workspace.bytes) return IND_OK;
+    if (n->workspace.given)
         return ind__fail(m->context, IND_OUT_OF_MEMORY,
                          "run: graph \"%s\" needs a workspace of %lld bytes, it was given %zu", m->desc.name,
-                         (long long)need, n->workspace_bytes);
+                         (long long)need, n->workspace.bytes);
     void *data, *block;
     ind_status status = rt__device_alloc(m, (size_t)need, &data, &block);
     if (status) return status;
-    if (n->captured.valid && !n->retired_block)
-        n->retired_block = n->workspace_block; /* the graph still uses it */
+    if (n->captured.valid && !n->workspace.retired_block)
+        n->workspace.retired_block = n->workspace.block; /* the graph still uses it */
     else
-        rt__device_free(m, n->workspace_block);
-    n->workspace = data;
-    n->workspace_block = block;
-    n->workspace_bytes = (size_t)need;
-    n->bound = false;
+        rt__device_free(m, n->workspace.block);
+    n->workspace.memory = data;
+    n->workspace.block = block;
+    n->workspace.bytes = (size_t)need;
+    n->bindings.bound = false;
     return IND_OK;
 }
 
 static void rt__bind_addresses(ind_instance *n) {
     ind__executable *x = n->module->executable;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
-        n->address[i] = 0;
-        if (x->buffer_binding[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->pointer[x->buffer_binding[i]];
-        else if (x->buffer_offset[i] != IND__RT_NONE)
-            n->address[i] = (uintptr_t)n->workspace + (uint64_t)n->slot[x->buffer_offset[i]];
-        if (!n->buffer) continue;
-        n->buffer[i].data = (void *)(uintptr_t)n->address[i];
-        n->buffer[i].numel = n->address[i] ? n->slot[x->buffer_numel[i]] : 0;
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
+        n->bindings.address[i] = 0;
+        if (x->memory.buffer_binding[i] != IND__RT_NONE)
+            n->bindings.address[i] = (uintptr_t)n->bindings.pointer[x->memory.buffer_binding[i]];
+        else if (x->memory.buffer_offset[i] != IND__RT_NONE)
+            n->bindings.address[i] =
+                (uintptr_t)n->workspace.memory + (uint64_t)n->sizes.slot[x->memory.buffer_offset[i]];
+        if (!n->host.buffer) continue;
+        n->host.buffer[i].data = (void *)(uintptr_t)n->bindings.address[i];
+        n->host.buffer[i].numel = n->bindings.address[i] ? n->sizes.slot[x->memory.buffer_numel[i]] : 0;
     }
 }
 
 static bool rt__variant_fits(const ind_instance *n, const rt__exec_variant *v) {
-    if (v->guard_slot != IND__RT_NONE && !n->slot[v->guard_slot]) return false;
-    const rt__exec_arg *arg = &n->module->executable->arg[v->first_arg];
+    if (v->guard_slot != IND__RT_NONE && !n->sizes.slot[v->guard_slot]) return false;
+    const rt__exec_arg *arg = &n->module->executable->launches.arg[v->first_arg];
     for (uint32_t i = 0; v->aligned && i < v->num_args; i++)
-        if (arg[i].kind == IND__ARG_BUFFER && (n->address[arg[i].buffer] & 15)) return false;
+        if (arg[i].kind == IND__ARG_BUFFER && (n->bindings.address[arg[i].buffer] & 15)) return false;
     return true;
 }
 
 /* Writes an argument's value into its cell: a pointer, an int or a long long. */
 static void rt__fill_cell(ind_instance *n, const rt__exec_arg *a, uint32_t step, uint64_t *cell) {
     if (a->kind == IND__ARG_BUFFER)
-        *cell = n->address[a->buffer];
+        *cell = n->bindings.address[a->buffer];
     else if (a->kind == IND__ARG_ERROR)
-        *cell = (uintptr_t)n->index_error_device + ((uint64_t)step + a->part) * 32;
+        *cell = (uintptr_t)n->index_errors.device + ((uint64_t)step + a->part) * 32;
     else if (a->kind == IND__ARG_COUNTERS)
         *cell = (uintptr_t)n->counters + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_PARTIALS)
         *cell = (uintptr_t)n->counters + rt__counter_bytes(n->module->executable) + (uint64_t)a->offset;
     else if (a->kind == IND__ARG_LOOKBACK)
-        *cell = n->lookback;
+        *cell = n->lookback.words;
     else if (a->wide)
-        memcpy(cell, &n->slot[a->slot], 8);
+        memcpy(cell, &n->sizes.slot[a->slot], 8);
     else {
-        int32_t narrow = (int32_t)n->slot[a->slot];
+        int32_t narrow = (int32_t)n->sizes.slot[a->slot];
         memcpy(cell, &narrow, 4);
     }
 }
@@ -168,8 +169,8 @@ static ind_status rt__check_grid(ind_context *c, const char *kernel, int d, int6
 /* True if the launch of step `at` also runs the next step. Steps are bound in order. A step without its own launch runs
    no other step. */
 static bool rt__takes_next(const ind_instance *n, uint32_t at) {
-    const rt__exec_step *s = &n->module->executable->step[at];
-    return s->num_variants && n->chosen[at] != IND__STEP_SKIPPED && s->variant[n->chosen[at]].takes_next;
+    const rt__exec_step *s = &n->module->executable->launches.step[at];
+    return s->num_variants && n->launch.chosen[at] != IND__STEP_SKIPPED && s->variant[n->launch.chosen[at]].takes_next;
 }
 
 static const rt__exec_variant *rt__built(rt__exec_variant *v) {
@@ -178,31 +179,31 @@ static const rt__exec_variant *rt__built(rt__exec_variant *v) {
 
 /* Blocks along dimension d of the grid. */
 static int64_t rt__grid_blocks(const ind_instance *n, const rt__exec_variant *v, int d) {
-    if (d > 0 || v->items_slot == IND__RT_NONE) return n->slot[v->grid_slot[d]];
-    const int64_t items = n->slot[v->items_slot];
+    if (d > 0 || v->items_slot == IND__RT_NONE) return n->sizes.slot[v->grid_slot[d]];
+    const int64_t items = n->sizes.slot[v->items_slot];
     return (items < v->resident ? items : v->resident) * ind__row_of(v->plan)->cluster;
 }
 
 static bool rt__is_empty(const ind_instance *n, const rt__exec_variant *v) {
-    return !n->slot[v->grid_slot[0]] || !n->slot[v->grid_slot[1]] || !n->slot[v->grid_slot[2]];
+    return !n->sizes.slot[v->grid_slot[0]] || !n->sizes.slot[v->grid_slot[1]] || !n->sizes.slot[v->grid_slot[2]];
 }
 
 /* Selects the variant of a step and fills its arguments and grid. Builds the variant if no launch has needed it. */
 static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
     ind__executable *x = n->module->executable;
     ind_context *c = n->module->context;
-    rt__exec_step *s = &x->step[at];
+    rt__exec_step *s = &x->launches.step[at];
     int k = 0;
     if (!s->num_variants || (at && rt__takes_next(n, at - 1))) { /* another step's launch runs it */
-        n->chosen[at] = IND__STEP_SKIPPED;
+        n->launch.chosen[at] = IND__STEP_SKIPPED;
         return IND_OK;
     }
     while (k < s->num_variants && !rt__variant_fits(n, &s->variant[k])) k++;
     if (k == s->num_variants)
         return ind__fail(c, IND_VERIFY, "kernel %s has no variant for these sizes and pointers", s->name);
     const rt__exec_variant *v = rt__built(&s->variant[k]);
-    n->chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
-    if (n->chosen[at] == IND__STEP_SKIPPED) return IND_OK;
+    n->launch.chosen[at] = rt__is_empty(n, &s->variant[k]) ? IND__STEP_SKIPPED : (uint8_t)k;
+    if (n->launch.chosen[at] == IND__STEP_SKIPPED) return IND_OK;
     if (!v) {
         ind_status status = rt__cuda_build_late(n->module, &s->variant[k]);
         if (status) return status;
@@ -212,55 +213,57 @@ static ind_status rt__bind_step(ind_instance *n, uint32_t at) {
         int64_t g = rt__grid_blocks(n, v, d);
         ind_status status = rt__check_grid(c, s->name, d, g);
         if (status) return status;
-        n->grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
+        n->launch.grid[at * IND__RT_LAUNCH + (uint32_t)d] = (unsigned)g;
     }
-    n->grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->slot[v->shared_slot];
-    n->grid[at * IND__RT_LAUNCH + 4] = v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->slot[v->fitted_slot];
+    n->launch.grid[at * IND__RT_LAUNCH + 3] = (unsigned)n->sizes.slot[v->shared_slot];
+    n->launch.grid[at * IND__RT_LAUNCH + 4] =
+        v->fitted_slot == IND__RT_NONE ? v->threads : (unsigned)n->sizes.slot[v->fitted_slot];
     for (uint32_t i = 0; i < v->num_args; i++)
-        rt__fill_cell(n, &x->arg[v->first_arg + i], at, &n->cell[v->first_arg + i]);
+        rt__fill_cell(n, &x->launches.arg[v->first_arg + i], at, &n->launch.cell[v->first_arg + i]);
     return IND_OK;
 }
 
 static const int64_t *rt__count_address(const ind_instance *n, uint32_t buffer) {
-    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->address[buffer];
+    return buffer == IND__RT_NONE ? NULL : (const int64_t *)(uintptr_t)n->bindings.address[buffer];
 }
 
 /* Fills the operands of an extern call. */
 static void rt__bind_call(ind_instance *n, const rt__exec_step *s) {
     for (uint32_t k = 0; k < s->call->num_inputs + s->call->num_outputs; k++) {
         const ind__call_arg *a = &s->call->arg[k];
-        int64_t *dim = n->tensor_dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
-        n->tensor[s->first_tensor + k] = (ind_extern_tensor){.data = (void *)(uintptr_t)n->address[a->buffer],
-                                                             .dtype = a->type.dtype,
-                                                             .rank = a->type.rank,
-                                                             .size = dim,
-                                                             .stride = dim + IND_MAX_RANK,
-                                                             .count = rt__count_address(n, s->tensor[k].count)};
+        int64_t *dim = n->calls.dim + (size_t)(s->first_tensor + k) * 2 * IND_MAX_RANK;
+        n->calls.tensor[s->first_tensor + k] =
+            (ind_extern_tensor){.data = (void *)(uintptr_t)n->bindings.address[a->buffer],
+                                .dtype = a->type.dtype,
+                                .rank = a->type.rank,
+                                .size = dim,
+                                .stride = dim + IND_MAX_RANK,
+                                .count = rt__count_address(n, s->tensor[k].count)};
         for (int d = 0; d < a->type.rank; d++) {
-            dim[d] = n->slot[s->tensor[k].size[d]];
-            dim[IND_MAX_RANK + d] = n->slot[s->tensor[k].stride[d]];
+            dim[d] = n->sizes.slot[s->tensor[k].size[d]];
+            dim[IND_MAX_RANK + d] = n->sizes.slot[s->tensor[k].stride[d]];
         }
     }
 }
 
 static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *stream) {
     const ind_module *m = n->module;
-    const ind__opaque *c = s->call;
+    const ind__extern_call *c = s->call;
     bool cuda = m->desc.device == IND_DEVICE_CUDA;
     ind_extern_call call = {.name = c->name,
                             .device = m->desc.device,
                             .stream = cuda ? stream : NULL,
-                            .input = n->tensor + s->first_tensor,
+                            .input = n->calls.tensor + s->first_tensor,
                             .num_inputs = (int)c->num_inputs,
-                            .output = n->tensor + s->first_tensor + c->num_inputs,
+                            .output = n->calls.tensor + s->first_tensor + c->num_inputs,
                             .num_outputs = (int)c->num_outputs,
-                            .size = m->executable->size,
-                            .size_value = n->size,
+                            .size = m->executable->sizes.size,
+                            .size_value = n->sizes.value,
                             .num_sizes = (int)m->desc.num_sizes,
                             .user = c->op->desc.user};
     if (c->workspace) {
-        call.workspace_bytes = n->slot[s->workspace_slot];
-        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->address[c->workspace] : NULL;
+        call.workspace_bytes = n->sizes.slot[s->workspace_slot];
+        call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->bindings.address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
     return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
@@ -271,23 +274,25 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
 /* Binds the pointers in next_pointer if they or the sizes changed since the last launch. */
 static ind_status rt__instance_bind(ind_instance *n) {
     ind_module *m = n->module;
-    ind_status status = rt__bind_complete(n, n->next_pointer);
+    ind_status status = rt__bind_complete(n, n->bindings.next);
     if (!status) status = rt__instance_workspace(n);
     if (!status) status = rt__instance_lookback(n);
     if (status) return status;
-    if (n->bound && !memcmp(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer)) return IND_OK;
-    n->bound = false;
-    memcpy(n->pointer, n->next_pointer, m->num_bindings * sizeof *n->pointer);
-    status = rt__check_overlaps(n, n->pointer);
+    if (n->bindings.bound &&
+        !memcmp(n->bindings.pointer, n->bindings.next, m->num_bindings * sizeof *n->bindings.pointer))
+        return IND_OK;
+    n->bindings.bound = false;
+    memcpy(n->bindings.pointer, n->bindings.next, m->num_bindings * sizeof *n->bindings.pointer);
+    status = rt__check_overlaps(n, n->bindings.pointer);
     if (status) return status;
     rt__bind_addresses(n);
-    for (uint32_t i = 0; i < m->executable->num_steps; i++) {
-        if (m->executable->step[i].call) rt__bind_call(n, &m->executable->step[i]);
-        if (m->executable->step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
+    for (uint32_t i = 0; i < m->executable->launches.num_steps; i++) {
+        if (m->executable->launches.step[i].call) rt__bind_call(n, &m->executable->launches.step[i]);
+        if (m->executable->launches.step[i].call || m->desc.device != IND_DEVICE_CUDA) continue;
         status = rt__bind_step(n, i);
         if (status) return status;
     }
-    n->bound = true;
+    n->bindings.bound = true;
     return IND_OK;
 }
 
@@ -297,15 +302,15 @@ static ind_status rt__instance_prepare(ind_instance *n, const ind_launch_desc *d
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
     if (status) return status;
     if (d->pointers)
-        memcpy(n->next_pointer, d->pointers, m->num_bindings * sizeof *n->next_pointer);
+        memcpy(n->bindings.next, d->pointers, m->num_bindings * sizeof *n->bindings.next);
     else
-        status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+        status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     return status ? status : rt__instance_bind(n);
 }
 
 static ind_status rt__launch_steps(ind_instance *n, uint32_t first, uint32_t count, void *stream) {
-    n->stream = stream;
-    n->launched = true;
+    n->launch.stream = stream;
+    n->launch.launched = true;
     return n->module->desc.device == IND_DEVICE_CUDA ? rt__cuda_launch(n, first, count, stream)
                                                      : rt__host_launch(n, first, count);
 }
@@ -315,7 +320,7 @@ ind_status ind_launch(ind_instance *n, const ind_launch_desc *desc) {
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);
     status = rt__instance_prepare(n, desc);
-    if (!status) status = rt__launch_steps(n, 0, n->module->executable->num_steps, desc->stream);
+    if (!status) status = rt__launch_steps(n, 0, n->module->executable->launches.num_steps, desc->stream);
     rt__module_leave(n->module);
     return rt__instance_failed(n, status);
 }
@@ -338,12 +343,13 @@ static const char *rt__index_origin(const ind_module *m, const ind_kernel *k) {
 static ind_status rt__cuda_fetch_errors(ind_instance *n) {
     ind_context *c = n->module->context;
     ind__executable *x = n->module->executable;
-    size_t bytes = (size_t)x->num_steps * 32;
-    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_error_device;
-    if (!x->checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
-    ind_status status = IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_error, from, bytes, n->stream));
-    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->stream));
-    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->stream));
+    size_t bytes = (size_t)x->launches.num_steps * 32;
+    rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->index_errors.device;
+    if (!x->launches.checked) return IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->launch.stream));
+    ind_status status =
+        IND__CUDA_CALL(c, x->runtime, cuMemcpyDtoHAsync_v2, (n->index_errors.host, from, bytes, n->launch.stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuMemsetD8Async, (from, 0, bytes, n->launch.stream));
+    if (!status) status = IND__CUDA_CALL(c, x->runtime, cuStreamSynchronize, (n->launch.stream));
     return status;
 }
 
@@ -351,16 +357,16 @@ static ind_status rt__cuda_fetch_errors(ind_instance *n) {
 static ind_status rt__instance_check(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!n->launched) return IND_OK;
+    if (!n->launch.launched) return IND_OK;
     ind_status status = m->desc.device == IND_DEVICE_CUDA ? rt__cuda_fetch_errors(n) : IND_OK;
-    for (uint32_t i = 0; x->checked && !status && i < x->num_steps; i++) {
-        const uint64_t *e = n->index_error + (size_t)i * 4;
+    for (uint32_t i = 0; x->launches.checked && !status && i < x->launches.num_steps; i++) {
+        const uint64_t *e = n->index_errors.host + (size_t)i * 4;
         if (!e[0]) continue;
         const ind_kernel *k = &m->desc.schedule->kernel[i];
         status = ind__fail(m->context, IND_INDEX_OUT_OF_RANGE, "%s: index %lld is outside [0, %lld) (kernel %s)",
                            rt__index_origin(m, k), (long long)e[1], (long long)e[2], k->name);
     }
-    if (x->checked) memset(n->index_error, 0, (size_t)x->num_steps * 32);
+    if (x->launches.checked) memset(n->index_errors.host, 0, (size_t)x->launches.num_steps * 32);
     return status;
 }
 
@@ -375,11 +381,12 @@ ind_status ind_instance_check(ind_instance *n) {
 
 static ind_status rt__fetch_data_size(ind_instance *n, uint32_t u, int64_t *value) {
     ind_module *m = n->module;
-    const void *from = (const void *)(uintptr_t)n->address[m->desc.lowered->unbacked[u].buffer];
-    if (m->executable->data_size[u].step == IND__RT_NONE) return *value = 0, IND_OK; /* no step counts this size */
+    const void *from = (const void *)(uintptr_t)n->bindings.address[m->desc.lowered->unbacked[u].buffer];
+    if (m->executable->sizes.data_size[u].step == IND__RT_NONE)
+        return *value = 0, IND_OK; /* no step counts this size */
     if (m->desc.device != IND_DEVICE_CUDA) return memcpy(value, from, sizeof *value), IND_OK;
     return IND__CUDA_CALL(m->context, m->executable->runtime, cuMemcpyDtoHAsync_v2,
-                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->stream));
+                          (value, (rt__cuda_ptr)(uintptr_t)from, sizeof *value, n->launch.stream));
 }
 
 /* Runs inside the device's context. */
@@ -389,7 +396,7 @@ static ind_status rt__instance_data_sizes(ind_instance *n, int64_t *values, int 
     for (uint32_t u = 0; u < rt__num_data_sizes(m) && (int)u < max && !status; u++)
         status = rt__fetch_data_size(n, u, &values[u]);
     if (status || m->desc.device != IND_DEVICE_CUDA || !rt__num_data_sizes(m)) return status;
-    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->stream));
+    return IND__CUDA_CALL(m->context, m->executable->runtime, cuStreamSynchronize, (n->launch.stream));
 }
 
 ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
@@ -397,7 +404,7 @@ ind_status ind_instance_data_sizes(ind_instance *n, int64_t *values, int max) {
     ind_context *c = n->module->context;
     if (max < 0 || (max && !values))
         return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: values is NULL"));
-    if (!n->launched)
+    if (!n->launch.launched)
         return rt__instance_failed(n, ind__fail(c, IND_INVALID_ARGUMENT, "data sizes: nothing was launched"));
     ind_status status = rt__module_enter(n->module);
     if (status) return rt__instance_failed(n, status);

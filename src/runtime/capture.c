@@ -9,7 +9,7 @@ static ind_status rt__cuda_capture(ind_instance *n, rt__captured *out) {
     if (status) return status;
     status = IND__CUDA_CALL(c, r, cuStreamBeginCapture_v2, (stream, IND__CUDA_CAPTURE_THREAD_LOCAL));
     if (!status) {
-        status = rt__cuda_launch(n, 0, n->module->executable->num_steps, stream);
+        status = rt__cuda_launch(n, 0, n->module->executable->launches.num_steps, stream);
         int result = r->driver.cuStreamEndCapture(stream, &out->graph); /* also after a failure, to end the capture */
         if (!status) status = rt__cuda_check(c, &r->driver, result, "cuStreamEndCapture");
     }
@@ -26,8 +26,8 @@ static ind_status rt__host_capture(ind_instance *n, rt__captured *out) {
     out->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *out->pointer, &ok);
     out->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *out->size, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    memcpy(out->pointer, n->pointer, m->num_bindings * sizeof *out->pointer);
-    memcpy(out->size, n->size, m->desc.num_sizes * sizeof *out->size);
+    memcpy(out->pointer, n->bindings.pointer, m->num_bindings * sizeof *out->pointer);
+    memcpy(out->size, n->sizes.value, m->desc.num_sizes * sizeof *out->size);
     out->valid = true;
     return IND_OK;
 }
@@ -58,8 +58,8 @@ ind_status ind_replay(ind_instance *n, void *stream) {
             n, &(ind_launch_desc){.stream = stream, .pointers = n->captured.pointer, .sizes_v = n->captured.size});
     ind_status status = rt__module_enter(m);
     if (status) return rt__instance_failed(n, status);
-    n->stream = stream;
-    n->launched = true;
+    n->launch.stream = stream;
+    n->launch.launched = true;
     status = IND__CUDA_CALL(m->context, m->executable->runtime, cuGraphLaunch, (n->captured.executable, stream));
     rt__module_leave(m);
     return rt__instance_failed(n, status);

@@ -13,7 +13,7 @@ static ind_status rt__cuda_check(ind_context *c, const rt__cuda_driver *d, int r
 
 /* Public calls run between enter and leave, which restore the caller's current context. */
 static ind_status rt__cuda_enter(ind_context *c, rt__runtime *r) {
-    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->cuda_context));
+    return IND__CUDA_CALL(c, r, cuCtxPushCurrent_v2, (r->gpu.context));
 }
 
 static void rt__cuda_leave(rt__runtime *r) {
@@ -32,10 +32,10 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     }
     (void)r->driver.cuDriverGetVersion(&r->driver.version);
     if (c->desc.cuda.context) {
-        r->cuda_context = c->desc.cuda.context;
+        r->gpu.context = c->desc.cuda.context;
         ind_status status = rt__cuda_enter(c, r);
         if (status) return status;
-        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->device));
+        status = IND__CUDA_CALL(c, r, cuCtxGetDevice, (&r->gpu.ordinal));
         rt__cuda_leave(r);
         return status;
     }
@@ -43,12 +43,12 @@ static ind_status rt__cuda_pick_device(ind_context *c, rt__runtime *r) {
     if (ordinal < 0 || ordinal >= count)
         return ind__fail(c, IND_DEVICE, "cuda: device %d asked for, there are %d; IND_DEVICE_HOST runs without one",
                          ordinal, count);
-    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->device, ordinal));
+    return IND__CUDA_CALL(c, r, cuDeviceGet, (&r->gpu.ordinal, ordinal));
 }
 
 static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
     int major = 0, minor = 0;
-    ind_target *t = &r->target;
+    ind_target *t = &r->gpu.target;
     const struct {
         int attribute, *value;
     } query[] = {{IND__CUDA_ATTRIBUTE_MAJOR, &major},
@@ -58,11 +58,13 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
                  {IND__CUDA_ATTRIBUTE_SHARED_PER_SM, &t->shared_per_sm},
                  {IND__CUDA_ATTRIBUTE_L2_BYTES, &t->l2_bytes}};
     for (size_t i = 0; i < sizeof query / sizeof *query; i++) {
-        ind_status status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->device));
+        ind_status status =
+            IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (query[i].value, query[i].attribute, r->gpu.ordinal));
         if (status) return status;
     }
     int clusters = 0; /* stays 0 if an older driver does not know the attribute */
-    bool able = !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->device) && clusters;
+    bool able =
+        !r->driver.cuDeviceGetAttribute(&clusters, IND__CUDA_ATTRIBUTE_CLUSTER_LAUNCH, r->gpu.ordinal) && clusters;
     t->sm = major * 10 + minor;
     t->specific = t->sm >= 90;
     if (!able || !r->driver.cuOccupancyMaxActiveClusters) t->max_cluster = 1;
@@ -72,6 +74,6 @@ static ind_status rt__cuda_query_target(ind_context *c, rt__runtime *r) {
         return ind__fail(c, IND_NOT_SUPPORTED,
                          "cuda: %s is sm_%d, sm_80 or later is needed; IND_DEVICE_HOST runs "
                          "without it",
-                         r->device_name, t->sm);
+                         r->gpu.name, t->sm);
     return IND_OK;
 }

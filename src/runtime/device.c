@@ -3,34 +3,34 @@
 
 static IND__RT_THREAD_CALL rt__cuda_retain(void *arg) {
     rt__runtime *r = (rt__runtime *)arg;
-    r->retained = r->driver.cuDevicePrimaryCtxRetain(&r->cuda_context, r->device);
+    r->gpu.retained = r->driver.cuDevicePrimaryCtxRetain(&r->gpu.context, r->gpu.ordinal);
     return IND__RT_THREAD_END;
 }
 
 static void rt__cuda_join_retainer(rt__runtime *r) {
-    if (!r->retaining) return;
+    if (!r->gpu.retaining) return;
     const double start = ind__now_ms();
-    rt__thread_join(r->retainer);
-    r->retaining = false;
-    r->primary = !r->retained;
-    if (!r->primary) r->cuda_context = NULL;
-    r->device_ms += ind__now_ms() - start;
+    rt__thread_join(r->gpu.retainer);
+    r->gpu.retaining = false;
+    r->gpu.primary = !r->gpu.retained;
+    if (!r->gpu.primary) r->gpu.context = NULL;
+    r->gpu.device_ms += ind__now_ms() - start;
 }
 
 static void rt__cuda_release_device(rt__runtime *r) {
     rt__cuda_join_retainer(r);
-    if (r->primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->device);
-    r->primary = r->device_open = false;
-    r->cuda_context = NULL;
+    if (r->gpu.primary) (void)r->driver.cuDevicePrimaryCtxRelease_v2(r->gpu.ordinal);
+    r->gpu.primary = r->gpu.open = false;
+    r->gpu.context = NULL;
 }
 
 /* Waits for the driver context: on return it exists, or the device is closed. */
 static ind_status rt__cuda_retained(ind_context *c, rt__runtime *r) {
     rt__cuda_join_retainer(r);
-    if (!r->retained) return IND_OK;
-    const ind_status status = rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    if (!r->gpu.retained) return IND_OK;
+    const ind_status status = rt__cuda_check(c, &r->driver, r->gpu.retained, "cuDevicePrimaryCtxRetain");
     rt__cuda_release_device(r);
-    r->retained = 0;
+    r->gpu.retained = 0;
     return status;
 }
 
@@ -46,29 +46,28 @@ void ind__device_settle(ind_context *c) {
 
 /* Starts creating the driver context, unless the user has given one. */
 static ind_status rt__cuda_begin_retaining(ind_context *c, rt__runtime *r) {
-    if (r->cuda_context) return IND_OK;
-    r->retaining = r->pool.wanted > 0 && rt__thread_start(&r->retainer, rt__cuda_retain, r);
-    if (r->retaining) return IND_OK;
+    if (r->gpu.context) return IND_OK;
+    r->gpu.retaining = r->pool.wanted > 0 && rt__thread_start(&r->gpu.retainer, rt__cuda_retain, r);
+    if (r->gpu.retaining) return IND_OK;
     (void)rt__cuda_retain(r);
-    r->primary = !r->retained;
-    return rt__cuda_check(c, &r->driver, r->retained, "cuDevicePrimaryCtxRetain");
+    r->gpu.primary = !r->gpu.retained;
+    return rt__cuda_check(c, &r->driver, r->gpu.retained, "cuDevicePrimaryCtxRetain");
 }
 
 /* Opens the driver and queries the device. Code that needs the driver context calls rt__cuda_retained first. */
 static ind_status rt__cuda_open_device(ind_context *c, rt__runtime *r) {
-    if (r->device_open) return IND_OK;
+    if (r->gpu.open) return IND_OK;
     const double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     if (!status) status = rt__cuda_pick_device(c, r);
-    if (!status)
-        status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->device_name, (int)sizeof r->device_name, r->device));
+    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetName, (r->gpu.name, (int)sizeof r->gpu.name, r->gpu.ordinal));
     if (!status) status = rt__cuda_query_target(c, r);
     if (!status) status = rt__cuda_begin_retaining(c, r);
     if (status)
         rt__cuda_release_device(r);
     else
-        r->device_open = true;
-    r->device_ms = ind__now_ms() - start;
+        r->gpu.open = true;
+    r->gpu.device_ms = ind__now_ms() - start;
     return status;
 }
 
@@ -81,17 +80,17 @@ static bool rt__cuda_nvrtc_is_open(const ind_context *c) {
 }
 
 /* NVRTC, opened by a separate thread. */
-typedef struct rt__cuda_warming {
+typedef struct rt__cuda_warm_up_state {
     const char *given;    /* path given by the user, or NULL */
     rt__cuda_nvrtc nvrtc; /* library NULL: not found */
-} rt__cuda_warming;
+} rt__cuda_warm_up_state;
 
 /* Compiles an empty kernel, so that NVRTC initialises itself before the first kernel of a process. Failures are
    ignored. */
-static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
+static IND__RT_THREAD_CALL rt__cuda_warm_up(void *arg) {
     static const char source[] = "extern \"C\" __global__ void ind_warm() {}\n";
     static const char *const options[] = {"--gpu-architecture=sm_80"};
-    rt__cuda_warming *w = (rt__cuda_warming *)arg;
+    rt__cuda_warm_up_state *w = (rt__cuda_warm_up_state *)arg;
     rt__cuda_nvrtc *n = &w->nvrtc;
     void *program = NULL;
     n->library = rt__cuda_find_nvrtc(w->given, NULL, n->path, sizeof n->path);
@@ -107,26 +106,26 @@ static IND__RT_THREAD_CALL rt__cuda_warm(void *arg) {
    NVRTC takes 6 ms to open, and the first kernel of a process takes about 40 ms longer than later ones. */
 static ind_status rt__cuda_open_both(ind_context *c, rt__runtime *r) {
     const bool fresh = !r->nvrtc.library && !rt__cuda_nvrtc_is_open(c);
-    rt__cuda_warming w = {.given = c->desc.cuda.nvrtc_path};
+    rt__cuda_warm_up_state w = {.given = c->desc.cuda.nvrtc_path};
     rt__thread thread;
     double start = ind__now_ms();
     ind_status status = rt__cuda_open_driver(c, r);
     const double driver_ms = ind__now_ms() - start;
     if (status) return status;
-    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm, &w);
+    const bool warming = fresh && r->pool.wanted > 0 && rt__thread_start(&thread, rt__cuda_warm_up, &w);
     status = rt__cuda_open_device(c, r);
-    r->device_ms += driver_ms;
+    r->gpu.device_ms += driver_ms;
     start = ind__now_ms();
     if (warming) rt__thread_join(thread);
     const double waited_ms = ind__now_ms() - start;
     if (!status) status = rt__cuda_open_nvrtc(c, r);
-    r->library_ms += waited_ms;
+    r->gpu.library_ms += waited_ms;
     return status; /* the library that the thread opened stays open: see rt__runtime_destroy */
 }
 
 /* Opens the GPU and a source of kernels: NVRTC or a pack. A GPU without either is unusable. */
 static ind_status rt__cuda_open_all(ind_context *c, rt__runtime *r) {
-    if (!r->device_open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
+    if (!r->gpu.open && !c->desc.pack.path) return rt__cuda_open_both(c, r);
     ind_status status = rt__cuda_open_device(c, r);
     return status || c->desc.pack.path ? status : rt__cuda_open_nvrtc(c, r);
 }
@@ -138,7 +137,7 @@ static ind_status rt__device_resolve(ind_context *c, rt__runtime *r, ind_device 
     ind_status status = rt__cuda_open_all(c, r);
     if (!status && (ready || wanted == IND_DEVICE_AUTO))
         status = rt__cuda_retained(c, r); /* on failure AUTO selects the host */
-    if (!status && target) *target = r->target;
+    if (!status && target) *target = r->gpu.target;
     r->why_not.size = 0;
     if (!status) {
         *device = IND_DEVICE_CUDA;
@@ -177,8 +176,8 @@ ind_status ind_device_open(ind_context *c, ind_device device) {
 
 static void rt__print_cuda_device(ind__text *t, const ind_context *c, const rt__runtime *r) {
     char arch[16];
-    ind__target_name(&r->target, arch);
-    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->device_name, arch, r->driver.version / 1000,
+    ind__target_name(&r->gpu.target, arch);
+    ind__textf(t, "cuda: %s, %s, driver %d.%d", r->gpu.name, arch, r->driver.version / 1000,
                r->driver.version % 1000 / 10);
     if (r->nvrtc.library)
         ind__textf(t, ", NVRTC %d.%d from %s", r->nvrtc.version / 100, r->nvrtc.version % 100, r->nvrtc.path);

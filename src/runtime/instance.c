@@ -34,36 +34,52 @@ struct ind_instance {
     ind_instance *prev, *next; /* list of the module's instances; ind_run's instance is in no list */
     ind_module *module;
     char error[512];
-    int64_t *size, *next_size; /* of the last launch; of the current call */
-    int64_t *slot;             /* values of the module's program */
-    int64_t *scratch;          /* values of the programs of the conditions */
-    bool evaluated, bound;
-    void **pointer, **next_pointer; /* per binding */
-    struct rt__range *range;        /* per binding, and one for a workspace given by the caller */
-    uint64_t *address;              /* per buffer */
-    void *workspace, *workspace_block, *retired_block;
-    size_t workspace_bytes;
-    bool workspace_given;
-    uint64_t *cell; /* argument values, one per exec_arg */
-    void **param;   /* pointers to them, as the driver requires */
-    uint8_t *chosen;
-    unsigned *grid;        /* IND__RT_LAUNCH per step */
-    uint64_t *index_error; /* host: 4 words per step */
-    void *index_error_device;
+    struct rt__instance_sizes {
+        int64_t *value, *next; /* of the last launch; of the current call */
+        int64_t *slot;         /* values of the module's program */
+        int64_t *scratch;      /* values of the programs of the conditions */
+        bool evaluated;
+    } sizes;
+    struct rt__instance_bindings {
+        void **pointer, **next;  /* per binding: of the last launch; of the current call */
+        struct rt__range *range; /* per binding, and one for a workspace given by the caller */
+        uint64_t *address;       /* per buffer */
+        bool bound;
+    } bindings;
+    struct rt__instance_workspace {
+        void *memory, *block, *retired_block;
+        size_t bytes;
+        bool given;
+    } workspace;
+    struct rt__instance_launch {
+        uint64_t *cell; /* argument values, one per exec_arg */
+        void **param;   /* pointers to them, as the driver requires */
+        uint8_t *chosen;
+        unsigned *grid; /* IND__RT_LAUNCH per step */
+        void *stream;   /* of the last launch */
+        bool launched;
+    } launch;
+    struct rt__instance_errors {
+        uint64_t *host; /* 4 words per step */
+        void *device;
+    } index_errors;
     void *counters, *counters_block; /* counters; then, 256-byte aligned, partial results of blocks that share rows */
-    uint64_t lookback; /* words that kernels leave at 0, in the last block; each block has at least twice the size of
-                          the previous one */
-    void *lookback_block[IND__RT_LOOKBACKS];
-    int num_lookbacks;
-    size_t lookback_bytes;
-    void *stream; /* of the last launch */
-    bool launched;
+    struct rt__instance_lookback {
+        uint64_t words;                 /* address of words that kernels leave at 0, in the last block */
+        void *block[IND__RT_LOOKBACKS]; /* each has at least twice the size of the previous one */
+        int num_blocks;
+        size_t bytes;
+    } lookback;
     rt__captured captured;
-    ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
-    int64_t *tensor_dim;
-    ind__eval_buffer *buffer; /* host */
-    rt__host_worker *worker;
-    int num_workers;
+    struct rt__instance_calls {
+        ind_extern_tensor *tensor; /* operands of extern calls, and their sizes and strides */
+        int64_t *dim;
+    } calls;
+    struct rt__instance_host { /* device host */
+        ind__eval_buffer *buffer;
+        rt__host_worker *worker;
+        int num_workers;
+    } host;
 };
 
 static ind_status rt__host_launch(ind_instance *n, uint32_t first, uint32_t count);
@@ -83,16 +99,16 @@ static void *rt__instance_array(ind_instance *n, size_t count, size_t item, bool
 }
 
 static size_t rt__counter_bytes(const ind__executable *x) {
-    return (x->num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
+    return (x->launches.num_counters * sizeof(uint32_t) + 255) & ~(size_t)255;
 }
 
 static ind_status rt__instance_errors(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    if (!x->checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
+    if (!x->launches.checked || m->desc.device != IND_DEVICE_CUDA) return IND_OK;
     void *block;
-    size_t bytes = (size_t)x->num_steps * 32;
-    ind_status status = rt__device_alloc(m, bytes, &n->index_error_device, &block);
+    size_t bytes = (size_t)x->launches.num_steps * 32;
+    ind_status status = rt__device_alloc(m, bytes, &n->index_errors.device, &block);
     if (status) return status;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, ((rt__cuda_ptr)(uintptr_t)block, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
@@ -105,8 +121,8 @@ static ind_status rt__instance_counters(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     size_t bytes = rt__counter_bytes(x);
-    if (!x->num_counters) return IND_OK;
-    ind_status status = rt__device_alloc(m, bytes + x->partial_bytes, &n->counters, &n->counters_block);
+    if (!x->launches.num_counters) return IND_OK;
+    ind_status status = rt__device_alloc(m, bytes + x->launches.partial_bytes, &n->counters, &n->counters_block);
     if (status) return status;
     rt__cuda_ptr at = (rt__cuda_ptr)(uintptr_t)n->counters;
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
@@ -121,10 +137,11 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
     int64_t words = 0;
-    for (uint32_t i = 0; x->looks_back && i < x->num_args; i++)
-        if (x->arg[i].kind == IND__ARG_LOOKBACK && n->slot[x->arg[i].slot] > words) words = n->slot[x->arg[i].slot];
-    if ((uint64_t)words * 8 <= n->lookback_bytes) return IND_OK;
-    size_t bytes = n->lookback_bytes ? n->lookback_bytes * 2 : 4096;
+    for (uint32_t i = 0; x->launches.looks_back && i < x->launches.num_args; i++)
+        if (x->launches.arg[i].kind == IND__ARG_LOOKBACK && n->sizes.slot[x->launches.arg[i].slot] > words)
+            words = n->sizes.slot[x->launches.arg[i].slot];
+    if ((uint64_t)words * 8 <= n->lookback.bytes) return IND_OK;
+    size_t bytes = n->lookback.bytes ? n->lookback.bytes * 2 : 4096;
     while (bytes < (uint64_t)words * 8 && bytes < SIZE_MAX / 2) bytes *= 2;
     void *data, *block;
     ind_status status = rt__device_alloc(m, bytes, &data, &block);
@@ -133,10 +150,10 @@ static ind_status rt__instance_lookback(ind_instance *n) {
     status = IND__CUDA_CALL(m->context, x->runtime, cuMemsetD8Async, (at, 0, bytes, NULL));
     if (!status) status = IND__CUDA_CALL(m->context, x->runtime, cuStreamSynchronize, (NULL));
     if (status) return rt__device_free(m, block), status;
-    n->lookback_block[n->num_lookbacks++] = block;
-    n->lookback = (uintptr_t)data;
-    n->lookback_bytes = bytes;
-    n->bound = false;
+    n->lookback.block[n->lookback.num_blocks++] = block;
+    n->lookback.words = (uintptr_t)data;
+    n->lookback.bytes = bytes;
+    n->bindings.bound = false;
     return IND_OK;
 }
 
@@ -144,33 +161,35 @@ static ind_status rt__instance_init(ind_instance *n, ind_module *m, const ind_in
     ind__executable *x = m->executable;
     n->module = m;
     bool ok = true;
-    n->size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->size, &ok);
-    n->next_size = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->next_size, &ok);
-    n->slot =
-        (int64_t *)rt__instance_array(n, (size_t)x->program.num_inputs + x->program.num_ops, sizeof *n->slot, &ok);
-    n->scratch = (int64_t *)rt__instance_array(n, x->num_scratch, sizeof *n->scratch, &ok);
-    n->pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->pointer, &ok);
-    n->next_pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->next_pointer, &ok);
-    n->range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->range, &ok);
-    n->address = (uint64_t *)rt__instance_array(n, x->num_buffers, sizeof *n->address, &ok);
-    n->cell = (uint64_t *)rt__instance_array(n, x->num_args, sizeof *n->cell, &ok);
-    n->param = (void **)rt__instance_array(n, x->num_args, sizeof *n->param, &ok);
-    n->chosen = (uint8_t *)rt__instance_array(n, x->num_steps, sizeof *n->chosen, &ok);
-    n->grid = (unsigned *)rt__instance_array(n, (size_t)x->num_steps * IND__RT_LAUNCH, sizeof *n->grid, &ok);
-    n->index_error = (uint64_t *)rt__instance_array(n, x->checked ? (size_t)x->num_steps * 4 : 0, 8, &ok);
-    n->tensor = (ind_extern_tensor *)rt__instance_array(n, x->num_tensors, sizeof *n->tensor, &ok);
-    n->tensor_dim =
-        (int64_t *)rt__instance_array(n, (size_t)x->num_tensors * 2 * IND_MAX_RANK, sizeof *n->tensor_dim, &ok);
+    n->sizes.value = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.value, &ok);
+    n->sizes.next = (int64_t *)rt__instance_array(n, m->desc.num_sizes, sizeof *n->sizes.next, &ok);
+    n->sizes.slot = (int64_t *)rt__instance_array(n, (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops,
+                                                  sizeof *n->sizes.slot, &ok);
+    n->sizes.scratch = (int64_t *)rt__instance_array(n, x->conditions.num_scratch, sizeof *n->sizes.scratch, &ok);
+    n->bindings.pointer = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.pointer, &ok);
+    n->bindings.next = (void **)rt__instance_array(n, m->num_bindings, sizeof *n->bindings.next, &ok);
+    n->bindings.range = (rt__range *)rt__instance_array(n, (size_t)m->num_bindings + 1, sizeof *n->bindings.range, &ok);
+    n->bindings.address = (uint64_t *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->bindings.address, &ok);
+    n->launch.cell = (uint64_t *)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.cell, &ok);
+    n->launch.param = (void **)rt__instance_array(n, x->launches.num_args, sizeof *n->launch.param, &ok);
+    n->launch.chosen = (uint8_t *)rt__instance_array(n, x->launches.num_steps, sizeof *n->launch.chosen, &ok);
+    n->launch.grid =
+        (unsigned *)rt__instance_array(n, (size_t)x->launches.num_steps * IND__RT_LAUNCH, sizeof *n->launch.grid, &ok);
+    n->index_errors.host =
+        (uint64_t *)rt__instance_array(n, x->launches.checked ? (size_t)x->launches.num_steps * 4 : 0, 8, &ok);
+    n->calls.tensor = (ind_extern_tensor *)rt__instance_array(n, x->launches.num_tensors, sizeof *n->calls.tensor, &ok);
+    n->calls.dim =
+        (int64_t *)rt__instance_array(n, (size_t)x->launches.num_tensors * 2 * IND_MAX_RANK, sizeof *n->calls.dim, &ok);
     if (!ok) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i <= m->num_bindings; i++) n->range[i].binding = i;
-    for (uint32_t i = 0; i < x->num_args; i++) n->param[i] = &n->cell[i];
+    for (uint32_t i = 0; i <= m->num_bindings; i++) n->bindings.range[i].binding = i;
+    for (uint32_t i = 0; i < x->launches.num_args; i++) n->launch.param[i] = &n->launch.cell[i];
     if (desc && desc->workspace) {
         if ((uintptr_t)desc->workspace & 255)
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "the workspace must be aligned to 256 bytes, %p is not",
                              desc->workspace);
-        n->workspace = desc->workspace;
-        n->workspace_bytes = desc->workspace_bytes;
-        n->workspace_given = true;
+        n->workspace.memory = desc->workspace;
+        n->workspace.bytes = desc->workspace_bytes;
+        n->workspace.given = true;
     }
     ind_status status = rt__instance_errors(n);
     if (!status) status = rt__instance_counters(n);
@@ -184,25 +203,27 @@ static void rt__captured_clear(ind_instance *n) {
     ind__free(n->module->context, n->captured.pointer);
     ind__free(n->module->context, n->captured.size);
     memset(&n->captured, 0, sizeof n->captured);
-    rt__device_free(n->module, n->retired_block);
-    n->retired_block = NULL;
+    rt__device_free(n->module, n->workspace.retired_block);
+    n->workspace.retired_block = NULL;
 }
 
 /* Frees the members that instance_init created, also after a partial init. Runs inside the device's context. */
 static void rt__instance_clear(ind_instance *n) {
     ind_context *c = n->module->context;
     rt__captured_clear(n);
-    rt__device_free(n->module, n->workspace_block);
-    if (n->index_error_device) rt__device_free(n->module, n->index_error_device);
+    rt__device_free(n->module, n->workspace.block);
+    if (n->index_errors.device) rt__device_free(n->module, n->index_errors.device);
     rt__device_free(n->module, n->counters_block);
-    for (int i = 0; i < n->num_lookbacks; i++) rt__device_free(n->module, n->lookback_block[i]);
-    for (int i = 0; n->worker && i < n->num_workers; i++) {
-        ind__free(c, n->worker[i].block);
-        ind__free(c, n->worker[i].row);
+    for (int i = 0; i < n->lookback.num_blocks; i++) rt__device_free(n->module, n->lookback.block[i]);
+    for (int i = 0; n->host.worker && i < n->host.num_workers; i++) {
+        ind__free(c, n->host.worker[i].block);
+        ind__free(c, n->host.worker[i].row);
     }
-    void *const owned[] = {n->size,    n->next_size,   n->slot,   n->scratch,    n->pointer, n->next_pointer,
-                           n->address, n->cell,        n->param,  n->chosen,     n->grid,    n->buffer,
-                           n->worker,  n->index_error, n->tensor, n->tensor_dim, n->range};
+    void *const owned[] = {n->sizes.value,      n->sizes.next,        n->sizes.slot,       n->sizes.scratch,
+                           n->bindings.pointer, n->bindings.next,     n->bindings.address, n->launch.cell,
+                           n->launch.param,     n->launch.chosen,     n->launch.grid,      n->host.buffer,
+                           n->host.worker,      n->index_errors.host, n->calls.tensor,     n->calls.dim,
+                           n->bindings.range};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) ind__free(c, owned[i]);
 }
 

@@ -7,24 +7,24 @@ static ind_status rt__instance_sizes(ind_instance *n, const char *text, const in
     uint32_t num = m->desc.num_sizes;
     bool guard;
     if (values) {
-        memcpy(n->next_size, values, num * sizeof *values);
+        memcpy(n->sizes.next, values, num * sizeof *values);
     } else {
-        ind_status status = ind__module_given_sizes(m, "run", text, n->next_size);
-        if (!status) status = rt__derive_sizes(m, "run", n->next_size, n->scratch);
+        ind_status status = ind__module_given_sizes(m, "run", text, n->sizes.next);
+        if (!status) status = rt__derive_sizes(m, "run", n->sizes.next, n->sizes.scratch);
         if (status) return status;
     }
-    if (n->evaluated && !memcmp(n->size, n->next_size, num * sizeof *n->size)) return IND_OK;
+    if (n->sizes.evaluated && !memcmp(n->sizes.value, n->sizes.next, num * sizeof *n->sizes.value)) return IND_OK;
     for (uint32_t i = 0; i < num; i++) {
-        ind_status status = rt__check_size(m, "run", i, n->next_size[i]);
+        ind_status status = rt__check_size(m, "run", i, n->sizes.next[i]);
         if (status) return status;
     }
-    n->evaluated = n->bound = false;
-    ind_status status = rt__check_conditions(m, "run", n->next_size, n->scratch, &guard);
+    n->sizes.evaluated = n->bindings.bound = false;
+    ind_status status = rt__check_conditions(m, "run", n->sizes.next, n->sizes.scratch, &guard);
     if (status) return status;
-    status = rt__run_program(x, n->next_size, n->slot, n->scratch);
+    status = rt__run_program(x, n->sizes.next, n->sizes.slot, n->sizes.scratch);
     if (status) return status;
-    memcpy(n->size, n->next_size, num * sizeof *n->size);
-    n->evaluated = true;
+    memcpy(n->sizes.value, n->sizes.next, num * sizeof *n->sizes.value);
+    n->sizes.evaluated = true;
     return IND_OK;
 }
 
@@ -49,13 +49,15 @@ static ind_status rt__bind_names(ind_instance *n, const ind_binding *list, int n
                              m->desc.name, list[i].name);
         for (int k = 0; k < i; k++)
             if (!strcmp(list[k].name, list[i].name))
-                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice", m->executable->binding_text[at]);
-        const int64_t need = n->slot[m->executable->binding_bytes[at]];
+                return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound twice",
+                                 m->executable->memory.binding_text[at]);
+        const int64_t need = n->sizes.slot[m->executable->memory.binding_bytes[at]];
         if (list[i].bytes && need > 0 && (uint64_t)need > list[i].bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s needs %lld bytes at these sizes, %zu are bound",
-                             m->executable->binding_text[at], (long long)need, list[i].bytes);
+                             m->executable->memory.binding_text[at], (long long)need, list[i].bytes);
         if (!list[i].data && !m->constant[at] && need)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL", m->executable->binding_text[at]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "run: %s is bound to NULL",
+                             m->executable->memory.binding_text[at]);
         out[at] = list[i].data;
     }
     return IND_OK;
@@ -66,9 +68,9 @@ static ind_status rt__bind_complete(ind_instance *n, void **pointer) {
     ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
         if (!pointer[i]) pointer[i] = m->constant[i];
-        if (!pointer[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!pointer[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     }
     return IND_OK;
 }

@@ -124,12 +124,12 @@ ind_status ind_module_constant(ind_module *m, const char *name, const void *data
         if (ind__query_end(&q, IND_OK)) return IND_OUT_OF_MEMORY;
         if (!ind_expr_is_int(formula, &want))
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s has a symbolic size: bind it in each run",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
         if ((uint64_t)want != bytes)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s needs %lld bytes, %zu were given",
-                             m->executable->binding_text[i], (long long)want, bytes);
+                             m->executable->memory.binding_text[i], (long long)want, bytes);
         if (!data && bytes)
-            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->binding_text[i]);
+            return ind__fail(c, IND_INVALID_ARGUMENT, "%s: data is NULL", m->executable->memory.binding_text[i]);
         ind_status status = rt__module_enter(m);
         if (status) return status;
         if (memory == IND_MEMORY_HOST) {

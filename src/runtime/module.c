@@ -38,7 +38,7 @@ typedef struct rt__exec_step {
     const char *name;
     rt__exec_variant *variant; /* in the module's arena */
     int num_variants;
-    const ind__opaque *call; /* NULL: a kernel */
+    const ind__extern_call *call; /* NULL: a kernel */
     struct rt__exec_tensor *tensor;
     uint32_t first_tensor, workspace_slot; /* first in the instance's tensors; slot of the workspace bytes, RT_NONE: no
                                               workspace */
@@ -65,38 +65,48 @@ typedef struct rt__host_kernel rt__host_kernel;
    by a launch. */
 typedef struct ind__executable {
     rt__runtime *runtime;
-    ind__program program;
-    ind_symbol *size; /* own copies: launches never read the context's tables */
-    ind_expr *symbol; /* inputs of the program: the declared sizes, then the data-dependent ones */
-    uint32_t num_symbols, num_declared;
-    ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
-    struct rt__data_size {
-        ind_symbol symbol;
-        uint32_t most_slot, step; /* step: the step that writes it */
-    } data_size[IND__MAX_UNBACKED];
-    uint32_t arena_slot;
-    uint32_t num_buffers;
-    uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
-    uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
-    char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    struct rt__exec_sizes {
+        ind__program program; /* computes all slots */
+        ind_symbol *size;     /* own copies: launches never read the context's tables */
+        ind_expr *symbol;     /* inputs of the program: the declared sizes, then the data-dependent ones */
+        uint32_t num_symbols, num_declared;
+        ind__program most; /* computes the maximum of each data-dependent size from the same inputs */
+        struct rt__data_size {
+            ind_symbol symbol;
+            uint32_t most_slot, step; /* step: the step that writes it */
+        } data_size[IND__MAX_UNBACKED];
+    } sizes;
     /* Conditions have their own program: they may exclude a division by zero in the other one. */
-    ind__program check, derive;
-    rt__exec_condition *condition;
-    ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
-    uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
-    uint32_t num_scratch;   /* slots needed by the larger of the two programs */
-    rt__exec_step *step;
-    uint32_t num_steps;
-    rt__exec_arg *arg;
-    uint32_t num_args, cap_args;
-    uint32_t num_tensors;               /* operands of extern calls */
-    bool checked;                       /* some kernel checks data-dependent indices */
-    bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
-    size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
-    rt__host_kernel *host;
-    uint32_t max_reduces;
-    size_t max_eval_bytes;
-    bool any_matmul;
+    struct rt__exec_conditions {
+        ind__program check, derive;
+        rt__exec_condition *condition;
+        ind_expr *size_formula; /* by size: formula from the facts, invalid if the size is free */
+        uint32_t *size_slot;    /* slot of the formula in `derive`, RT_NONE if the size is free */
+        uint32_t num_scratch;   /* slots needed by the largest of `check`, `derive` and `most` */
+    } conditions;
+    struct rt__exec_memory {
+        uint32_t arena_slot;
+        uint32_t num_buffers;
+        uint32_t *buffer_binding, *buffer_offset, *buffer_numel; /* RT_NONE: none; offset and numel are slots */
+        uint32_t *binding_bytes, *binding_used;                  /* slots: maximum bytes; bytes of the actual shape */
+        char **binding_text;                                     /* for example: input "x" f32[B, 256] */
+    } memory;
+    struct rt__exec_launches {
+        rt__exec_step *step;
+        uint32_t num_steps;
+        rt__exec_arg *arg;
+        uint32_t num_args, cap_args;
+        uint32_t num_tensors;               /* operands of extern calls */
+        bool checked;                       /* some kernel checks data-dependent indices */
+        bool looks_back;                    /* some kernel has IND__ARG_LOOKBACK */
+        size_t num_counters, partial_bytes; /* maximum over the launches whose blocks share rows: see ind__variant */
+    } launches;
+    struct rt__exec_host { /* device host */
+        rt__host_kernel *kernel;
+        uint32_t max_reduces;
+        size_t max_eval_bytes;
+        bool any_matmul;
+    } on_host;
     ind_instance *instances; /* guarded by the context's lists lock */
 } ind__executable;
 
@@ -127,19 +137,25 @@ struct rt__host_kernel {
     bool full_lanes; /* `loop` uses an index symbol that `once` computes, so every lane needs it */
     bool in_order;   /* points may write the same element: they run sequentially, on one worker */
     uint32_t extent_slot[2 * IND_MAX_RANK];
-    ind__eval eval;                       /* compiled index expressions; workers add the memory for values */
-    uint32_t element_stage;               /* the stage with the stores per element */
-    uint32_t scan, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
-    rt__host_list before, after;          /* the loop of element_stage, split at the SCAN */
-    rt__host_list combine;                /* instructions of a scan's combine function */
-    uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
-    uint32_t sort, sort_stage; /* the SCAN that sorts, 0: none; stage sort_stage - 1 computes its operand */
-    ind_dtype sort_dtype;      /* the dtype to which its keys are rounded */
+    ind__eval eval;         /* compiled index expressions; workers add the memory for values */
+    uint32_t element_stage; /* the stage with the stores per element */
+    struct rt__host_kernel_scan {
+        uint32_t first, part[IND__MAX_STATES]; /* the first SCAN; with a combine function: its PARTs, 0: none */
+        rt__host_list before, after;           /* the loop of element_stage, split at the SCAN */
+        rt__host_list combine;                 /* instructions of its combine function */
+        uint32_t num_states, state[2 * IND__MAX_STATES], element[IND__MAX_STATES], combined[IND__MAX_STATES];
+    } scan;
+    struct rt__host_kernel_sort {
+        uint32_t scan, stage; /* the SCAN that sorts, 0: none; stage - 1 computes its operand */
+        ind_dtype dtype;      /* the dtype to which its keys are rounded */
+    } sort;
     bool matmul;
-    uint32_t dot;
-    int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
-    rt__host_list a, b, epilogue;
-    rt__host_direct direct_a, direct_b;
+    struct rt__host_kernel_product {
+        uint32_t dot;
+        int row[IND_MAX_RANK], col[IND_MAX_RANK], batch[IND_MAX_RANK], num_row, num_col, num_batch;
+        rt__host_list a, b, epilogue;
+        rt__host_direct direct_a, direct_b;
+    } product;
 };
 
 static ind_status rt__host_prepare(ind_module *m);
@@ -148,8 +164,8 @@ static ind_status rt__cuda_prepare(ind_module *m);
 static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first);
 
 static ind_status rt__exec_slot(ind__executable *x, ind_expr e, uint32_t *slot) {
-    *slot = ind__program_add(&x->program, e);
-    return *slot == IND__RT_NONE ? ind__failed(x->program.context) : IND_OK;
+    *slot = ind__program_add(&x->sizes.program, e);
+    return *slot == IND__RT_NONE ? ind__failed(x->sizes.program.context) : IND_OK;
 }
 
 static uint32_t rt__num_data_sizes(const ind_module *m) {
@@ -175,7 +191,7 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     info->mutated = info->kind == IND_BINDING_INPUT && b->mutated_by;
     info->donated = b->donated;
     info->takes_over = -1;
-    x->buffer_binding[buffer] = at;
+    x->memory.buffer_binding[buffer] = at;
     static const char *const kinds[] = {"input", "constant", "output"};
     ind__text t = {.context = m->context};
     ind__textf(&t, "%s \"%s\" %s[", kinds[info->kind], b->name, ind_dtype_name(b->dtype));
@@ -185,11 +201,11 @@ static ind_status rt__module_binding(ind_module *m, uint32_t at, uint32_t buffer
     }
     ind__textf(&t, "]");
     ind_status status = ind__text_status(&t);
-    if (!status) x->binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
+    if (!status) x->memory.binding_text[at] = ind__arena_string(&m->arena, t.data, t.size);
     ind__text_free(&t);
-    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->binding_bytes[at]);
-    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->binding_used[at]);
-    return !status && (!info->name || !x->binding_text[at]) ? IND_OUT_OF_MEMORY : status;
+    if (!status) status = rt__exec_slot(x, ind__buffer_most_bytes(m->desc.lowered, b), &x->memory.binding_bytes[at]);
+    if (!status) status = rt__exec_slot(x, ind__buffer_bytes(b), &x->memory.binding_used[at]);
+    return !status && (!info->name || !x->memory.binding_text[at]) ? IND_OUT_OF_MEMORY : status;
 }
 
 /* Sets the outputs that may be bound to the memory of donated inputs. */
@@ -197,7 +213,7 @@ static void rt__module_take_over(ind_module *m) {
     const ind__executable *x = m->executable;
     for (uint32_t i = 1; i < m->desc.lowered->num_buffers; i++) {
         uint32_t input = m->desc.schedule->takes_over[i];
-        if (input) m->binding[x->buffer_binding[i]].takes_over = (int)x->buffer_binding[input];
+        if (input) m->binding[x->memory.buffer_binding[i]].takes_over = (int)x->memory.buffer_binding[input];
     }
 }
 
@@ -214,10 +230,12 @@ static ind_status rt__module_bindings(ind_module *m) {
     m->binding = (ind_binding_info *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->binding);
     m->constant = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant);
     m->constant_block = (void **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *m->constant_block);
-    x->binding_bytes = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_bytes);
-    x->binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_used);
-    x->binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->binding_text);
-    if (!m->binding || !m->constant || !m->constant_block || !x->binding_bytes || !x->binding_used || !x->binding_text)
+    x->memory.binding_bytes =
+        (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_bytes);
+    x->memory.binding_used = (uint32_t *)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_used);
+    x->memory.binding_text = (char **)ind__arena_alloc(&m->arena, m->num_bindings * sizeof *x->memory.binding_text);
+    if (!m->binding || !m->constant || !m->constant_block || !x->memory.binding_bytes || !x->memory.binding_used ||
+        !x->memory.binding_text)
         return IND_OUT_OF_MEMORY;
     uint32_t next[2] = {0, count[0]};
     for (uint32_t i = 1; i < p->num_buffers; i++) {
@@ -239,19 +257,20 @@ static ind_status rt__module_bindings(ind_module *m) {
 static ind_status rt__module_buffers(ind_module *m) {
     ind__executable *x = m->executable;
     const ind_schedule *s = m->desc.schedule;
-    for (uint32_t i = 1; i < x->num_buffers; i++) {
+    for (uint32_t i = 1; i < x->memory.num_buffers; i++) {
         uint32_t root = i;
         while (s->storage && s->storage[root] && s->storage[root] != root && !ind__ok(s->offset[root]) &&
-               x->buffer_binding[root] == IND__RT_NONE)
+               x->memory.buffer_binding[root] == IND__RT_NONE)
             root = s->storage[root];
-        if (x->buffer_binding[i] == IND__RT_NONE) x->buffer_binding[i] = x->buffer_binding[root];
+        if (x->memory.buffer_binding[i] == IND__RT_NONE) x->memory.buffer_binding[i] = x->memory.buffer_binding[root];
         ind_status status = IND_OK;
-        if (x->buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
-            status = rt__exec_slot(x, s->offset[root], &x->buffer_offset[i]);
-        if (!status) status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->buffer_numel[i]);
+        if (x->memory.buffer_binding[i] == IND__RT_NONE && ind__ok(s->offset[root]))
+            status = rt__exec_slot(x, s->offset[root], &x->memory.buffer_offset[i]);
+        if (!status)
+            status = rt__exec_slot(x, ind__buffer_numel(&m->desc.lowered->buffer[i]), &x->memory.buffer_numel[i]);
         if (status) return status;
     }
-    return rt__exec_slot(x, s->arena_bytes, &x->arena_slot);
+    return rt__exec_slot(x, s->arena_bytes, &x->memory.arena_slot);
 }
 
 /* Creates the facts for later queries of the module, from its conditions alone. The graph may be freed by then. */
@@ -277,7 +296,7 @@ static ind_status rt__condition_sizes(ind_module *m, ind_expr e, rt__exec_condit
 static ind_status rt__module_condition(ind_module *m, const ind__condition *c, rt__exec_condition *out) {
     ind__executable *x = m->executable;
     out->guard = c->guard;
-    out->slot = ind__program_add(&x->check, c->e);
+    out->slot = ind__program_add(&x->conditions.check, c->e);
     if (out->slot == IND__RT_NONE) return ind__failed(m->context);
     out->text = ind__arena_string(&m->arena, c->text, strlen(c->text));
     return out->text ? rt__condition_sizes(m, c->e, out) : IND_OUT_OF_MEMORY;
@@ -289,12 +308,12 @@ static ind_status rt__module_derived(ind_module *m) {
         ind_expr e = m->facts ? ind_simplify(m->facts, m->desc.sizes[i]) : m->desc.sizes[i];
         if (!ind__ok(e)) return ind__failed(m->context);
         const ind_symbol *s = ind_expr_symbol(e);
-        x->size_slot[i] = IND__RT_NONE;
-        x->size[i].hint = ind_hint(e);                        /* a value that the facts allow */
-        if (s && !strcmp(s->name, x->size[i].name)) continue; /* free, perhaps with a narrower range */
-        x->size_formula[i] = e;
-        x->size_slot[i] = ind__program_add(&x->derive, e);
-        if (x->size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
+        x->conditions.size_slot[i] = IND__RT_NONE;
+        x->sizes.size[i].hint = ind_hint(e);                        /* a value that the facts allow */
+        if (s && !strcmp(s->name, x->sizes.size[i].name)) continue; /* free, perhaps with a narrower range */
+        x->conditions.size_formula[i] = e;
+        x->conditions.size_slot[i] = ind__program_add(&x->conditions.derive, e);
+        if (x->conditions.size_slot[i] == IND__RT_NONE) return ind__failed(m->context);
     }
     return IND_OK;
 }
@@ -302,19 +321,20 @@ static ind_status rt__module_derived(ind_module *m) {
 static ind_status rt__module_conditions(ind_module *m) {
     ind__executable *x = m->executable;
     uint32_t num = m->desc.num_conditions, sizes = m->desc.num_sizes;
-    x->condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->condition);
-    x->size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_formula);
-    x->size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->size_slot);
-    if (!x->condition || !x->size_formula || !x->size_slot) return IND_OUT_OF_MEMORY;
-    ind_status status = ind__program_init(&x->check, m->context, m->desc.sizes, sizes);
-    if (!status) status = ind__program_init(&x->derive, m->context, m->desc.sizes, sizes);
+    x->conditions.condition = (rt__exec_condition *)ind__arena_alloc(&m->arena, num * sizeof *x->conditions.condition);
+    x->conditions.size_formula = (ind_expr *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_formula);
+    x->conditions.size_slot = (uint32_t *)ind__arena_alloc(&m->arena, sizes * sizeof *x->conditions.size_slot);
+    if (!x->conditions.condition || !x->conditions.size_formula || !x->conditions.size_slot) return IND_OUT_OF_MEMORY;
+    ind_status status = ind__program_init(&x->conditions.check, m->context, m->desc.sizes, sizes);
+    if (!status) status = ind__program_init(&x->conditions.derive, m->context, m->desc.sizes, sizes);
     if (!status) status = rt__module_facts(m);
     if (!status) status = rt__module_derived(m);
     for (uint32_t i = 0; i < num && !status; i++)
-        status = rt__module_condition(m, &m->desc.condition[i], &x->condition[i]);
-    uint32_t most = x->check.num_ops > x->derive.num_ops ? x->check.num_ops : x->derive.num_ops;
-    if (x->most.num_ops > most) most = x->most.num_ops;
-    x->num_scratch = x->num_symbols + most;
+        status = rt__module_condition(m, &m->desc.condition[i], &x->conditions.condition[i]);
+    uint32_t most = x->conditions.check.num_ops > x->conditions.derive.num_ops ? x->conditions.check.num_ops
+                                                                               : x->conditions.derive.num_ops;
+    if (x->sizes.most.num_ops > most) most = x->sizes.most.num_ops;
+    x->conditions.num_scratch = x->sizes.num_symbols + most;
     return status;
 }
 
@@ -361,62 +381,66 @@ static ind_status rt__module_symbols(ind_module *m) {
     ind__executable *x = m->executable;
     const ind__unbacked *list = m->desc.lowered->unbacked;
     uint32_t sizes = m->desc.num_sizes, num = rt__num_data_sizes(m);
-    x->num_symbols = sizes + num;
-    x->num_declared = sizes;
-    x->symbol = (ind_expr *)ind__arena_alloc(&m->arena, (x->num_symbols + (size_t)1) * sizeof *x->symbol);
-    if (!x->symbol) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < sizes; i++) x->symbol[i] = m->desc.sizes[i];
+    x->sizes.num_symbols = sizes + num;
+    x->sizes.num_declared = sizes;
+    x->sizes.symbol =
+        (ind_expr *)ind__arena_alloc(&m->arena, (x->sizes.num_symbols + (size_t)1) * sizeof *x->sizes.symbol);
+    if (!x->sizes.symbol) return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < sizes; i++) x->sizes.symbol[i] = m->desc.sizes[i];
     for (uint32_t u = 0; u < num; u++) {
-        struct rt__data_size *d = &x->data_size[u];
-        x->symbol[sizes + u] = list[u].symbol;
+        struct rt__data_size *d = &x->sizes.data_size[u];
+        x->sizes.symbol[sizes + u] = list[u].symbol;
         d->symbol = *ind_expr_symbol(list[u].symbol);
         d->symbol.name = ind__arena_string(&m->arena, d->symbol.name, strlen(d->symbol.name));
         d->step = rt__step_of(m, list[u].buffer);
         if (!d->symbol.name) return IND_OUT_OF_MEMORY;
     }
-    ind_status status = ind__program_init(&x->program, m->context, x->symbol, x->num_symbols);
-    if (!status) status = ind__program_init(&x->most, m->context, x->symbol, x->num_symbols);
+    ind_status status = ind__program_init(&x->sizes.program, m->context, x->sizes.symbol, x->sizes.num_symbols);
+    if (!status) status = ind__program_init(&x->sizes.most, m->context, x->sizes.symbol, x->sizes.num_symbols);
     for (uint32_t u = 0; u < num && !status; u++) {
-        x->data_size[u].most_slot = ind__program_add(&x->most, list[u].most);
-        if (x->data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
+        x->sizes.data_size[u].most_slot = ind__program_add(&x->sizes.most, list[u].most);
+        if (x->sizes.data_size[u].most_slot == IND__RT_NONE) status = ind__failed(m->context);
     }
     return status;
 }
 
 /* Runs the module's program on sizes, with data-dependent sizes at their maximum. */
 static ind_status rt__run_program(const ind__executable *x, const int64_t *sizes, int64_t *slot, int64_t *scratch) {
-    const uint32_t num = x->num_symbols, declared = x->num_declared;
+    const uint32_t num = x->sizes.num_symbols, declared = x->sizes.num_declared;
     memcpy(slot, sizes, declared * sizeof *slot);
     if (num > declared) {
         memcpy(scratch, sizes, declared * sizeof *scratch);
         memset(scratch + declared, 0, (num - declared) * sizeof *scratch);
-        ind_status status = ind__program_run(&x->most, scratch);
+        ind_status status = ind__program_run(&x->sizes.most, scratch);
         if (status) return status;
     }
-    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->data_size[u - declared].most_slot];
-    return ind__program_run(&x->program, slot);
+    for (uint32_t u = declared; u < num; u++) slot[u] = scratch[x->sizes.data_size[u - declared].most_slot];
+    return ind__program_run(&x->sizes.program, slot);
 }
 
 static ind_status rt__module_tables(ind_module *m) {
     ind_context *c = m->context;
     ind__arena *a = &m->arena;
     ind__executable *x = m->executable;
-    uint32_t n = x->num_buffers = m->desc.lowered->num_buffers;
-    x->num_steps = m->desc.schedule->num_kernels;
-    x->size = (ind_symbol *)ind__arena_alloc(a, m->desc.num_sizes * sizeof *x->size);
-    x->buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_binding);
-    x->buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_offset);
-    x->buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->buffer_numel);
-    x->step = (rt__exec_step *)ind__arena_alloc(a, x->num_steps * sizeof *x->step);
-    if (!x->size || !x->buffer_binding || !x->buffer_offset || !x->buffer_numel || !x->step) return IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < n; i++) x->buffer_binding[i] = x->buffer_offset[i] = x->buffer_numel[i] = IND__RT_NONE;
+    uint32_t n = x->memory.num_buffers = m->desc.lowered->num_buffers;
+    x->launches.num_steps = m->desc.schedule->num_kernels;
+    x->sizes.size = (ind_symbol *)ind__arena_alloc(a, m->desc.num_sizes * sizeof *x->sizes.size);
+    x->memory.buffer_binding = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_binding);
+    x->memory.buffer_offset = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_offset);
+    x->memory.buffer_numel = (uint32_t *)ind__arena_alloc(a, (n + 1) * sizeof *x->memory.buffer_numel);
+    x->launches.step = (rt__exec_step *)ind__arena_alloc(a, x->launches.num_steps * sizeof *x->launches.step);
+    if (!x->sizes.size || !x->memory.buffer_binding || !x->memory.buffer_offset || !x->memory.buffer_numel ||
+        !x->launches.step)
+        return IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < n; i++)
+        x->memory.buffer_binding[i] = x->memory.buffer_offset[i] = x->memory.buffer_numel[i] = IND__RT_NONE;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         const ind_symbol *s = ind_expr_symbol(m->desc.sizes[i]);
         if (!s) return ind__fail(c, IND_INVALID_ARGUMENT, "size %u of graph \"%s\" is no symbol", i, m->desc.name);
-        x->size[i] = *s;
-        if (!(x->size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
+        x->sizes.size[i] = *s;
+        if (!(x->sizes.size[i].name = ind__arena_string(a, s->name, strlen(s->name)))) return IND_OUT_OF_MEMORY;
     }
-    for (uint32_t i = 0; i < x->num_steps; i++) x->step[i].name = m->desc.schedule->kernel[i].name;
+    for (uint32_t i = 0; i < x->launches.num_steps; i++) x->launches.step[i].name = m->desc.schedule->kernel[i].name;
     return rt__module_symbols(m);
 }
 
@@ -445,13 +469,13 @@ static ind_status rt__call_tensor(ind_module *m, const ind_extern_type *t, rt__e
 /* Sets sizes and strides of an extern call's operands. */
 static ind_status rt__module_call(ind_module *m, uint32_t at) {
     ind__executable *x = m->executable;
-    rt__exec_step *s = &x->step[at];
-    const ind__opaque *call = s->call = m->desc.schedule->kernel[at].body->call;
+    rt__exec_step *s = &x->launches.step[at];
+    const ind__extern_call *call = s->call = m->desc.schedule->kernel[at].body->call;
     if (!call) return IND_OK;
     uint32_t n = call->num_inputs + call->num_outputs;
-    s->first_tensor = x->num_tensors;
-    x->num_tensors += n;
-    s->workspace_slot = call->workspace ? x->buffer_numel[call->workspace] : IND__RT_NONE;
+    s->first_tensor = x->launches.num_tensors;
+    x->launches.num_tensors += n;
+    s->workspace_slot = call->workspace ? x->memory.buffer_numel[call->workspace] : IND__RT_NONE;
     s->tensor = (rt__exec_tensor *)ind__arena_alloc(&m->arena, n * sizeof *s->tensor);
     ind_status status = s->tensor ? IND_OK : IND_OUT_OF_MEMORY;
     for (uint32_t k = 0; k < n && !status; k++) status = rt__call_tensor(m, &call->arg[k].type, &s->tensor[k]);
@@ -464,9 +488,9 @@ static ind_status rt__module_prepare(ind_module *m) {
     if (!status) status = rt__module_bindings(m);
     if (!status) status = rt__module_buffers(m);
     if (!status) status = rt__module_conditions(m);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) status = rt__module_call(m, i);
-    for (uint32_t i = 0; i < x->num_steps && !status; i++)
-        x->checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) status = rt__module_call(m, i);
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++)
+        x->launches.checked |= rt__body_checked(m->desc.schedule->kernel[i].body);
     m->desc.stats.device = m->desc.device;
     m->desc.stats.num_kernels = (int)m->desc.schedule->num_launches;
     if (status) return status;
@@ -503,11 +527,11 @@ static void rt__module_clear(ind_module *m) {
         }
         if (inside) rt__cuda_leave(x->runtime);
         rt__host_free(m);
-        ind__program_free(&x->program);
-        ind__program_free(&x->check);
-        ind__program_free(&x->derive);
-        ind__program_free(&x->most);
-        ind__free(c, x->arg);
+        ind__program_free(&x->sizes.program);
+        ind__program_free(&x->conditions.check);
+        ind__program_free(&x->conditions.derive);
+        ind__program_free(&x->sizes.most);
+        ind__free(c, x->launches.arg);
         ind__free(c, x);
     }
     for (size_t i = 0; i < sizeof m->stage_text / sizeof *m->stage_text; i++) ind__free(c, m->stage_text[i]);
@@ -552,7 +576,7 @@ ind_status ind__module_create(ind_context *c, const ind__module_desc *d, ind_mod
     ind_status status = m->executable ? IND_OK : IND_OUT_OF_MEMORY;
     if (!status) {
         m->executable->runtime = r;
-        m->executable->program.context = c;
+        m->executable->sizes.program.context = c;
         status = rt__module_copy_desc(m, d);
     }
     if (!status) status = rt__module_prepare(m);
@@ -584,14 +608,14 @@ int ind_module_num_sizes(const ind_module *m) {
 }
 
 const ind_symbol *ind_module_query_size(const ind_module *m, int index) {
-    return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->size[index] : NULL;
+    return m && index >= 0 && (uint32_t)index < m->desc.num_sizes ? &m->executable->sizes.size[index] : NULL;
 }
 
 ind_expr ind_module_size_formula(const ind_module *m, int index) {
     ind_expr none = {m ? m->context : NULL, 0};
-    bool derived =
-        m && index >= 0 && (uint32_t)index < m->desc.num_sizes && ind__ok(m->executable->size_formula[index]);
-    return derived ? m->executable->size_formula[index] : none;
+    bool derived = m && index >= 0 && (uint32_t)index < m->desc.num_sizes &&
+                   ind__ok(m->executable->conditions.size_formula[index]);
+    return derived ? m->executable->conditions.size_formula[index] : none;
 }
 
 int ind_module_num_data_sizes(const ind_module *m) {
@@ -603,7 +627,7 @@ static bool rt__is_data_size(const ind_module *m, int index) {
 }
 
 const ind_symbol *ind_module_query_data_size(const ind_module *m, int index) {
-    return rt__is_data_size(m, index) ? &m->executable->data_size[index].symbol : NULL;
+    return rt__is_data_size(m, index) ? &m->executable->sizes.data_size[index].symbol : NULL;
 }
 
 ind_expr ind_module_data_size_most(const ind_module *m, int index) {
@@ -619,8 +643,8 @@ typedef struct rt__shape_values {
 static bool rt__shape_value(const ind_symbol *s, void *user, int64_t *out) {
     const rt__shape_values *v = (const rt__shape_values *)user;
     uint32_t declared = 0;
-    for (uint32_t i = 0; i < v->x->num_symbols; i++) {
-        const ind_symbol *own = ind_expr_symbol(v->x->symbol[i]);
+    for (uint32_t i = 0; i < v->x->sizes.num_symbols; i++) {
+        const ind_symbol *own = ind_expr_symbol(v->x->sizes.symbol[i]);
         bool data = own->kind == IND_SYMBOL_UNBACKED;
         declared += !data;
         if (own->kind == s->kind && !strcmp(own->name, s->name))
@@ -658,8 +682,8 @@ int ind_module_num_conditions(const ind_module *m) {
 const char *ind_module_query_condition(const ind_module *m, int index, bool *guard) {
     if (guard) *guard = false;
     if (!m || index < 0 || (uint32_t)index >= m->desc.num_conditions) return NULL;
-    if (guard) *guard = m->executable->condition[index].guard;
-    return m->executable->condition[index].text;
+    if (guard) *guard = m->executable->conditions.condition[index].guard;
+    return m->executable->conditions.condition[index].text;
 }
 
 ind_expr ind_module_workspace(const ind_module *m) {

@@ -144,7 +144,7 @@ ind_status ind__nvrtc_compile(ind_context *c, const char *source, const char *na
     return status;
 }
 
-static uint64_t rt__little(const unsigned char *p, int bytes) {
+static uint64_t rt__little_endian(const unsigned char *p, int bytes) {
     uint64_t v = 0;
     while (bytes-- > 0) v = v << 8 | p[bytes];
     return v;
@@ -155,10 +155,10 @@ static uint64_t rt__little(const unsigned char *p, int bytes) {
 static void rt__read_nv_info(const unsigned char *p, size_t n, int *registers, int *local_bytes) {
     enum { IND__FORMAT_SIZED = 4, IND__REGISTERS = 0x2f, IND__FRAME_SIZE = 0x11 };
     for (size_t at = 0; at + 4 <= n;) {
-        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little(p + at + 2, 2) : 0;
+        size_t length = p[at] == IND__FORMAT_SIZED ? (size_t)rt__little_endian(p + at + 2, 2) : 0;
         if (length > n - at - 4) return;
-        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little(p + at + 8, 4);
-        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__REGISTERS) *registers = (int)rt__little_endian(p + at + 8, 4);
+        if (length >= 8 && p[at + 1] == IND__FRAME_SIZE) *local_bytes = (int)rt__little_endian(p + at + 8, 4);
         at += 4 + length;
     }
 }
@@ -169,13 +169,14 @@ void ind__cubin_resources(const void *cubin, size_t n, int *registers, int *loca
     const unsigned char *p = (const unsigned char *)cubin;
     *registers = *local_bytes = -1;
     if (n < 64 || memcmp(p, "\177ELF", 4)) return;
-    uint64_t table = rt__little(p + 40, 8), count = rt__little(p + 60, 2), names = rt__little(p + 62, 2);
+    uint64_t table = rt__little_endian(p + 40, 8), count = rt__little_endian(p + 60, 2),
+             names = rt__little_endian(p + 62, 2);
     if (table > n || count * 64 > n - table || names >= count) return;
-    uint64_t strings = rt__little(p + table + names * 64 + 24, 8);
+    uint64_t strings = rt__little_endian(p + table + names * 64 + 24, 8);
     for (uint64_t i = 0; i < count; i++) {
         const unsigned char *section = p + table + i * 64;
-        uint64_t name = strings + rt__little(section, 4), from = rt__little(section + 24, 8),
-                 size = rt__little(section + 32, 8);
+        uint64_t name = strings + rt__little_endian(section, 4), from = rt__little_endian(section + 24, 8),
+                 size = rt__little_endian(section + 32, 8);
         if (name > n || n - name < 9 || memcmp(p + name, ".nv.info", 9)) continue;
         if (from <= n && size <= n - from) rt__read_nv_info(p + from, (size_t)size, registers, local_bytes);
     }

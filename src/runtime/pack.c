@@ -50,8 +50,9 @@ static uint64_t rt__pack_checksum(const rt__pack_entry *e, const void *cubin) {
 }
 
 static ind__kernel_entry *rt__pack_find(const rt__runtime *r, const uint64_t key[2]) {
-    for (uint32_t i = 0; i < r->num_entries; i++)
-        if (r->entry[i]->key[0] == key[0] && r->entry[i]->key[1] == key[1]) return r->entry[i];
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++)
+        if (r->compiled.entry[i]->key[0] == key[0] && r->compiled.entry[i]->key[1] == key[1])
+            return r->compiled.entry[i];
     return NULL;
 }
 
@@ -59,7 +60,8 @@ static ind__kernel_entry *rt__pack_add(ind_context *c, rt__runtime *r, const uin
                                        const char *arch) {
     ind__kernel_entry *e = (ind__kernel_entry *)ind__alloc(c, sizeof *e);
     if (!e) return NULL;
-    ind__kernel_entry **at = IND__PUSH(c, ind__kernel_entry *, r->entry, r->num_entries, r->cap_entries);
+    ind__kernel_entry **at =
+        IND__PUSH(c, ind__kernel_entry *, r->compiled.entry, r->compiled.num_entries, r->compiled.cap_entries);
     if (!at) {
         ind__free(c, e);
         return NULL;
@@ -99,15 +101,16 @@ static uint64_t rt__tuned_checksum(const rt__tuned *t) {
 }
 
 static rt__tuned *rt__find_tuned(const rt__runtime *r, const uint64_t key[2]) {
-    for (uint32_t i = 0; i < r->num_tuned; i++)
-        if (r->tuned[i].key[0] == key[0] && r->tuned[i].key[1] == key[1]) return &r->tuned[i];
+    for (uint32_t i = 0; i < r->compiled.num_tuned; i++)
+        if (r->compiled.tuned[i].key[0] == key[0] && r->compiled.tuned[i].key[1] == key[1])
+            return &r->compiled.tuned[i];
     return NULL;
 }
 
 /* Adds a tuning result, or replaces the earlier one of the same kernel. */
-static ind_status rt__keep_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
+static ind_status rt__store_tuned(ind_context *c, rt__runtime *r, const rt__tuned *t) {
     rt__tuned *at = rt__find_tuned(r, t->key);
-    if (!at) at = IND__PUSH(c, rt__tuned, r->tuned, r->num_tuned, r->cap_tuned);
+    if (!at) at = IND__PUSH(c, rt__tuned, r->compiled.tuned, r->compiled.num_tuned, r->compiled.cap_tuned);
     if (!at) return IND_OUT_OF_MEMORY;
     *at = *t;
     return IND_OK;
@@ -121,7 +124,7 @@ static ind_status rt__pack_take_tuned(ind_context *c, rt__runtime *r, const char
         if (rt__tuned_checksum(&t) != t.checksum)
             ind__log(c, 1, "pack: %s: a damaged result of tuning is ignored", c->desc.pack.path);
         else
-            status = rt__keep_tuned(c, r, &t);
+            status = rt__store_tuned(c, r, &t);
     }
     return status;
 }
@@ -152,19 +155,19 @@ static ind_status rt__pack_parse(ind_context *c, rt__runtime *r, const char *dat
 
 /* Reads the context's pack at the first compile. A missing pack is no error. */
 static ind_status rt__pack_read(ind_context *c, rt__runtime *r) {
-    if (r->pack_read || !c->desc.pack.path) return IND_OK;
+    if (r->compiled.pack_read || !c->desc.pack.path) return IND_OK;
     char *data;
     size_t bytes;
     ind_status status = ind__read_file(c, c->desc.pack.path, &data, &bytes);
     if (status == IND_OUT_OF_MEMORY) return status;
     if (status) {
         ind__log(c, 2, "pack: %s", ind_error(c));
-        r->pack_read = true;
+        r->compiled.pack_read = true;
         return IND_OK;
     }
     status = rt__pack_parse(c, r, data, bytes);
     ind__free(c, data);
-    r->pack_read = !status;
+    r->compiled.pack_read = !status;
     return status;
 }
 
@@ -180,10 +183,10 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
     ind__text t = {.context = c};
     rt__pack_header h = {IND__PACK_MAGIC, IND__PACK_FORMAT, 0};
     rt__mutex_lock(&r->mutex);
-    for (uint32_t i = 0; i < r->num_entries; i++) h.num_entries += rt__belongs_in_pack(r->entry[i]);
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) h.num_entries += rt__belongs_in_pack(r->compiled.entry[i]);
     ind__text_raw(&t, (const char *)&h, sizeof h);
-    for (uint32_t i = 0; i < r->num_entries; i++) {
-        const ind__kernel_entry *e = r->entry[i];
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
+        const ind__kernel_entry *e = r->compiled.entry[i];
         if (!rt__belongs_in_pack(e)) continue;
         rt__pack_entry p = {.bytes = e->bytes, .nvrtc_version = e->nvrtc_version};
         memcpy(p.key, e->key, sizeof p.key);
@@ -194,7 +197,7 @@ ind_status ind_pack_save(ind_context *c, const char *path) {
         ind__text_raw(&t, (const char *)e->cubin, e->bytes);
         ind__text_raw(&t, "\0\0\0\0\0\0\0", (8 - e->bytes % 8) % 8);
     }
-    ind__text_raw(&t, (const char *)r->tuned, r->num_tuned * sizeof *r->tuned);
+    ind__text_raw(&t, (const char *)r->compiled.tuned, r->compiled.num_tuned * sizeof *r->compiled.tuned);
     rt__mutex_unlock(&r->mutex);
     ind_status status = ind__text_status(&t);
     if (!status) status = rt__write_file(c, path, t.data, t.size, true);
@@ -207,18 +210,18 @@ static void rt__runtime_destroy(ind_context *c) {
     if (!r) return;
     rt__pool_destroy(&r->pool);
     rt__cuda_join_retainer(r);
-    bool inside = r->cuda_context && !r->driver.cuCtxPushCurrent_v2(r->cuda_context);
-    for (uint32_t i = 0; i < r->num_entries; i++) {
-        if (r->entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->entry[i]->module);
-        ind__free(c, r->entry[i]->cubin);
-        ind__free(c, r->entry[i]);
+    bool inside = r->gpu.context && !r->driver.cuCtxPushCurrent_v2(r->gpu.context);
+    for (uint32_t i = 0; i < r->compiled.num_entries; i++) {
+        if (r->compiled.entry[i]->module && inside) (void)r->driver.cuModuleUnload(r->compiled.entry[i]->module);
+        ind__free(c, r->compiled.entry[i]->cubin);
+        ind__free(c, r->compiled.entry[i]);
     }
-    ind__free(c, r->entry);
-    ind__free(c, r->tuned);
+    ind__free(c, r->compiled.entry);
+    ind__free(c, r->compiled.tuned);
     if (inside) rt__cuda_leave(r);
     rt__cuda_release_device(r);
     /* The libraries stay loaded: neither frees its static memory, so repeated loading would leak. */
-    rt__mutex_destroy(&r->recording);
+    rt__mutex_destroy(&r->captures.mutex);
     rt__mutex_destroy(&r->mutex);
     ind__text_free(&r->why_not);
     ind__free(c, r);

@@ -63,7 +63,7 @@ static bool rt__size_value(const ind_symbol *s, void *user, int64_t *out) {
 
 /* Value of a formula for the sizes of the last launch; 0 if it overflows 64 bits. */
 static int64_t rt__profile_value(const ind_instance *n, ind_expr e) {
-    rt__size_values v = {n->module->executable->size, n->size, n->module->desc.num_sizes};
+    rt__size_values v = {n->module->executable->sizes.size, n->sizes.value, n->module->desc.num_sizes};
     int64_t out = 0;
     return ind__ok(e) && !ind_expr_eval(e, rt__size_value, &v, &out) ? out : 0;
 }
@@ -88,10 +88,10 @@ static ind_status rt__profile_all(ind_instance *n, rt__stopwatch *w, void *strea
                                   ind_kernel_time *times, int max_times, double *total_ms) {
     ind_module *m = n->module;
     double total;
-    ind_status status = rt__profile_steps(n, w, 0, m->executable->num_steps, stream, repeats, sample, &total);
+    ind_status status = rt__profile_steps(n, w, 0, m->executable->launches.num_steps, stream, repeats, sample, &total);
     if (!status && total_ms) *total_ms = total;
     int num = 0;
-    for (uint32_t i = 0; i < m->executable->num_steps && num < max_times && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && num < max_times && !status; i++) {
         if (rt__launch_of(m, i) != i) continue;
         uint32_t count = rt__profile_work(n, i, &times[num]);
         status = rt__profile_steps(n, w, i, count, stream, repeats, sample, &times[num++].ms);

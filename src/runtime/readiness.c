@@ -57,17 +57,17 @@ static ind_status rt__module_readiness(rt__readiness *r, int64_t *slots) {
     ind_module *m = r->module;
     const ind_plan *plan = m->desc.plan;
     const ind__executable *x = m->executable;
-    int64_t *scratch = slots + x->program.num_inputs + x->program.num_ops;
+    int64_t *scratch = slots + x->sizes.program.num_inputs + x->sizes.program.num_ops;
     ind_status status = rt__run_program(x, r->sizes.value, slots, scratch);
     for (uint32_t i = 0; plan && i < plan->num_kernels && !status; i++)
-        status = rt__kernel_readiness(r, &plan->kernel[i], &x->step[i]);
+        status = rt__kernel_readiness(r, &plan->kernel[i], &x->launches.step[i]);
     return status;
 }
 
 static ind_verdict rt__verdict(ind_module *m, const char *text, int64_t *values, int64_t *slots) {
     bool guard;
     char late[40] = "";
-    rt__readiness r = {.module = m, .sizes = {m->executable->size, values, m->desc.num_sizes}};
+    rt__readiness r = {.module = m, .sizes = {m->executable->sizes.size, values, m->desc.num_sizes}};
     ind_verdict v = {.ready = IND_BAD_SIZES, .num_kernels = m->desc.stats.num_kernels};
     v.status = rt__module_sizes(m, "sizes", text, values, slots, &guard);
     if (v.status == IND_OUT_OF_RANGE || v.status == IND_OVERFLOW) v.ready = guard ? IND_GUARD_FAILS : IND_OUTSIDE;
@@ -94,7 +94,8 @@ ind_verdict ind_would_compile(ind_module *m, const char *sizes) {
     ind_verdict none = {.ready = IND_BAD_SIZES, .status = IND_INVALID_ARGUMENT, .reason = "the module is NULL"};
     if (!m) return none;
     const ind__executable *x = m->executable;
-    size_t slots = (size_t)x->program.num_inputs + x->program.num_ops + x->num_scratch, num = m->desc.num_sizes;
+    size_t slots = (size_t)x->sizes.program.num_inputs + x->sizes.program.num_ops + x->conditions.num_scratch,
+           num = m->desc.num_sizes;
     int64_t *memory = (int64_t *)ind__alloc(m->context, (slots + num + 1) * sizeof *memory);
     if (!memory) {
         none.status = IND_OUT_OF_MEMORY;

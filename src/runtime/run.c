@@ -7,19 +7,20 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
     ind__executable *x = m->executable;
     size_t total = 0;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        int64_t bytes = n->slot[x->binding_bytes[i]];
+        int64_t bytes = n->sizes.slot[x->memory.binding_bytes[i]];
         if (bytes < 0 || (uint64_t)bytes > SIZE_MAX / 4 || total > SIZE_MAX / 4)
-            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->binding_text[i], (long long)bytes);
-        host[i] = n->next_pointer[i];
+            return ind__fail(m->context, IND_OVERFLOW, "run: %s has %lld bytes", x->memory.binding_text[i],
+                             (long long)bytes);
+        host[i] = n->bindings.next[i];
         if (host[i]) total += ((size_t)bytes + 255) & ~(size_t)255;
     }
     void *data;
     ind_status status = rt__device_alloc(m, total, &data, block);
     char *at = (char *)data;
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
-        size_t bytes = (size_t)n->slot[x->binding_bytes[i]];
+        size_t bytes = (size_t)n->sizes.slot[x->memory.binding_bytes[i]];
         if (!host[i]) continue;
-        n->next_pointer[i] = at;
+        n->bindings.next[i] = at;
         if (bytes && m->binding[i].kind != IND_BINDING_OUTPUT)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyHtoDAsync_v2,
                                     ((rt__cuda_ptr)(uintptr_t)at, host[i], bytes, stream));
@@ -32,12 +33,12 @@ static ind_status rt__run_stage_in(ind_instance *n, void *stream, void **host, v
 static ind_status rt__run_stage_out(ind_instance *n, void *stream, void *const *host) {
     ind_module *m = n->module;
     ind__executable *x = m->executable;
-    ind_status status = rt__instance_data_sizes(n, &n->slot[m->desc.num_sizes], IND__MAX_UNBACKED);
-    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->program, n->slot);
+    ind_status status = rt__instance_data_sizes(n, &n->sizes.slot[m->desc.num_sizes], IND__MAX_UNBACKED);
+    if (!status && rt__num_data_sizes(m)) status = ind__program_run(&x->sizes.program, n->sizes.slot);
     for (uint32_t i = 0; i < m->num_bindings && !status; i++) {
         if (m->binding[i].kind != IND_BINDING_OUTPUT && !m->binding[i].mutated) continue;
-        size_t bytes = (size_t)n->slot[x->binding_used[i]];
-        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->pointer[i];
+        size_t bytes = (size_t)n->sizes.slot[x->memory.binding_used[i]];
+        rt__cuda_ptr from = (rt__cuda_ptr)(uintptr_t)n->bindings.pointer[i];
         if (bytes)
             status = IND__CUDA_CALL(m->context, x->runtime, cuMemcpyDtoHAsync_v2, (host[i], from, bytes, stream));
     }
@@ -48,10 +49,10 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
     ind_module *m = n->module;
     void *block = NULL;
     void **host = (void **)ind__alloc(m->context, m->num_bindings * sizeof *host);
-    ind_status status = host ? rt__check_overlaps(n, n->next_pointer) : IND_OUT_OF_MEMORY;
+    ind_status status = host ? rt__check_overlaps(n, n->bindings.next) : IND_OUT_OF_MEMORY;
     if (!status) status = rt__run_stage_in(n, stream, host, &block);
     if (!status) status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, stream);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, stream);
     if (!status) status = rt__instance_check(n);
     if (!status) status = rt__run_stage_out(n, stream, host);
     rt__device_free(m, block);
@@ -62,15 +63,15 @@ static ind_status rt__run_staged(ind_instance *n, void *stream) {
 static ind_status rt__run_once(ind_instance *n, const ind_run_desc *d) {
     ind_module *m = n->module;
     ind_status status = rt__instance_sizes(n, d->sizes, d->sizes_v);
-    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->next_pointer);
+    if (!status) status = rt__bind_names(n, d->bindings, d->num_bindings, n->bindings.next);
     if (status) return status;
     for (uint32_t i = 0; i < m->num_bindings; i++) /* report missing bindings before any copy */
-        if (!n->next_pointer[i] && !m->constant[i] && n->slot[m->executable->binding_bytes[i]])
+        if (!n->bindings.next[i] && !m->constant[i] && n->sizes.slot[m->executable->memory.binding_bytes[i]])
             return ind__fail(m->context, IND_INVALID_ARGUMENT, "run: %s has no binding",
-                             m->executable->binding_text[i]);
+                             m->executable->memory.binding_text[i]);
     if (d->memory == IND_MEMORY_HOST && m->desc.device == IND_DEVICE_CUDA) return rt__run_staged(n, d->stream);
     status = rt__instance_bind(n);
-    if (!status) status = rt__launch_steps(n, 0, m->executable->num_steps, d->stream);
+    if (!status) status = rt__launch_steps(n, 0, m->executable->launches.num_steps, d->stream);
     return status ? status : rt__instance_check(n);
 }
 

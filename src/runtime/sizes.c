@@ -8,7 +8,7 @@ static void rt__print_bound(char out[24], int64_t v) {
 }
 
 static ind_status rt__check_size(ind_module *m, const char *who, uint32_t size, int64_t value) {
-    const ind_symbol *s = &m->executable->size[size];
+    const ind_symbol *s = &m->executable->sizes.size[size];
     if (value < s->lo || value > s->hi) {
         char lo[24], hi[24];
         rt__print_bound(lo, s->lo);
@@ -63,7 +63,7 @@ static ind_status rt__parse_one_size(ind_module *m, const char *who, const char 
                          (int)(p - text) + 1);
     *at = p;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
-        const ind_symbol *s = &m->executable->size[i];
+        const ind_symbol *s = &m->executable->sizes.size[i];
         if (strlen(s->name) != length || memcmp(s->name, name, length)) continue;
         if (values[i] != IND__SIZE_UNSET)
             return ind__fail(c, IND_INVALID_ARGUMENT, "%s: size %s is given twice in \"%.200s\"", who, s->name, text);
@@ -90,15 +90,15 @@ static ind_status rt__derive_sizes(ind_module *m, const char *who, int64_t *valu
     const ind__executable *x = m->executable;
     for (uint32_t i = 0; i < m->desc.num_sizes; i++) {
         scratch[i] = values[i] == IND__SIZE_UNSET ? 0 : values[i];
-        if (values[i] == IND__SIZE_UNSET && x->size_slot[i] == IND__RT_NONE)
-            return ind__fail(m->context, IND_INVALID_ARGUMENT,
-                             "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"", who,
-                             x->size[i].name, m->desc.name, x->size[i].name, (long long)x->size[i].hint);
+        if (values[i] == IND__SIZE_UNSET && x->conditions.size_slot[i] == IND__RT_NONE)
+            return ind__fail(
+                m->context, IND_INVALID_ARGUMENT, "%s: size %s of graph \"%s\" has no value: give it as in \"%s=%lld\"",
+                who, x->sizes.size[i].name, m->desc.name, x->sizes.size[i].name, (long long)x->sizes.size[i].hint);
     }
-    ind_status status = ind__program_run(&x->derive, scratch);
+    ind_status status = ind__program_run(&x->conditions.derive, scratch);
     for (uint32_t i = 0; i < m->desc.num_sizes && !status; i++) {
         if (values[i] != IND__SIZE_UNSET) continue;
-        values[i] = scratch[x->size_slot[i]];
+        values[i] = scratch[x->conditions.size_slot[i]];
         status = rt__check_size(m, who, i, values[i]);
     }
     return status;
@@ -111,7 +111,7 @@ static ind_status rt__condition_failed(ind_module *m, const char *who, const rt_
     size_t used = 0;
     for (uint32_t i = 0; i < c->num_sizes && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s = %lld", i ? ", " : "",
-                                 m->executable->size[c->size[i]].name, (long long)values[c->size[i]]);
+                                 m->executable->sizes.size[c->size[i]].name, (long long)values[c->size[i]]);
     return ind__fail(m->context, IND_OUT_OF_RANGE, "%s: %s %.400s does not hold: %s", who, c->guard ? "guard" : "fact",
                      c->text, list);
 }
@@ -121,12 +121,12 @@ static ind_status rt__check_conditions(ind_module *m, const char *who, const int
                                        bool *guard) {
     const ind__executable *x = m->executable;
     memcpy(scratch, values, m->desc.num_sizes * sizeof *values);
-    ind_status status = ind__program_run(&x->check, scratch);
+    ind_status status = ind__program_run(&x->conditions.check, scratch);
     if (status) return status;
     for (int guards = 0; guards < 2; guards++) {
         *guard = guards;
         for (uint32_t i = 0; i < m->desc.num_conditions; i++) {
-            const rt__exec_condition *c = &x->condition[i];
+            const rt__exec_condition *c = &x->conditions.condition[i];
             if (c->guard == *guard && !scratch[c->slot]) return rt__condition_failed(m, who, c, values);
         }
     }
@@ -144,7 +144,8 @@ static ind_status rt__module_sizes(ind_module *m, const char *who, const char *t
 
 ind_status ind__module_sizes(ind_module *m, const char *who, const char *text, int64_t *values) {
     bool guard;
-    int64_t *scratch = (int64_t *)ind__alloc(m->context, (m->executable->num_scratch + (size_t)1) * sizeof *scratch);
+    int64_t *scratch =
+        (int64_t *)ind__alloc(m->context, (m->executable->conditions.num_scratch + (size_t)1) * sizeof *scratch);
     if (!scratch) return ind__failed(m->context);
     ind_status status = rt__module_sizes(m, who, text, values, scratch, &guard);
     ind__free(m->context, scratch);

@@ -188,28 +188,34 @@ typedef struct rt__recorded {
 /* State of a context shared by its modules: libraries, device, workers, compiled kernels. */
 typedef struct rt__runtime {
     rt__pool pool;
-    rt__mutex mutex; /* guards the fields up to `recording`, except function tables once they are loaded */
+    rt__mutex mutex; /* guards the fields up to `captures`, except function tables once they are loaded */
     rt__cuda_driver driver;
     rt__cuda_nvrtc nvrtc;
-    bool device_open, primary;
-    int device;
-    void *cuda_context;  /* valid only after rt__cuda_retained, unless given by the user */
-    rt__thread retainer; /* thread that creates it, if `retaining` */
-    bool retaining;
-    int retained; /* a CUresult */
-    char device_name[128];
-    ind_target target;
-    double device_ms, library_ms; /* time spent opening them, until a module has reported it */
-    ind__kernel_entry **entry;
-    uint32_t num_entries, cap_entries;
-    rt__tuned *tuned;
-    uint32_t num_tuned, cap_tuned;
-    bool pack_read;
+    struct rt__opened {
+        bool open, primary;
+        int ordinal;
+        void *context;       /* valid only after rt__cuda_retained, unless given by the user */
+        rt__thread retainer; /* thread that creates it, if `retaining` */
+        bool retaining;
+        int retained; /* a CUresult */
+        char name[128];
+        ind_target target;
+        double device_ms, library_ms; /* time spent opening driver and NVRTC, until a module has reported it */
+    } gpu;
+    struct rt__compiled {
+        ind__kernel_entry **entry;
+        uint32_t num_entries, cap_entries;
+        rt__tuned *tuned;
+        uint32_t num_tuned, cap_tuned;
+        bool pack_read;
+    } compiled;
     const char *text; /* last result of ind_device_text; in the context's names */
     ind__text why_not;
-    rt__mutex recording; /* guards the fields below and nothing else, as launches lock it */
-    rt__recorded recorded[IND__RT_CAPTURES];
-    uint32_t next_recorded;
+    struct rt__captures {
+        rt__mutex mutex; /* guards the fields of this struct and nothing else, as launches lock it */
+        rt__recorded recorded[IND__RT_CAPTURES];
+        uint32_t next;
+    } captures;
 } rt__runtime;
 
 static void rt__runtime_destroy(ind_context *c);
@@ -221,10 +227,10 @@ static rt__runtime *rt__runtime_create(ind_context *c) {
     if (threads <= 0) threads = rt__num_cores() < 8 ? rt__num_cores() : 8;
     r->why_not.context = c;
     int made = rt__mutex_init(&r->mutex);
-    made += made == 1 && rt__mutex_init(&r->recording);
+    made += made == 1 && rt__mutex_init(&r->captures.mutex);
     made += made == 2 && rt__pool_init(&r->pool, threads);
     if (made < 3) {
-        if (made > 1) rt__mutex_destroy(&r->recording);
+        if (made > 1) rt__mutex_destroy(&r->captures.mutex);
         if (made > 0) rt__mutex_destroy(&r->mutex);
         ind__free(c, r);
         ind__fail(c, IND_OUT_OF_MEMORY, "the system has no resources for a mutex");
@@ -342,7 +348,7 @@ static ind_status rt__cuda_open_nvrtc(ind_context *c, rt__runtime *r) {
     if (!status && r->nvrtc.nvrtcVersion(&major, &minor))
         status = ind__fail(c, IND_LIBRARY, "nvrtc: %s does not tell its version", r->nvrtc.path);
     r->nvrtc.version = 100 * major + minor;
-    r->library_ms = ind__now_ms() - start;
+    r->gpu.library_ms = ind__now_ms() - start;
     if (!status)
         r->nvrtc.library = library;
     else

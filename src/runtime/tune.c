@@ -64,9 +64,9 @@ static ind_status rt__tune_compile(ind_module *m, const ind__variant *v, ind__ke
    run at once. */
 static ind_status rt__tune_ready(ind_module *m, ind__variant *v, void *function) {
     rt__exec_variant x = {.plan = v, .most_shared = rt__most_shared(v)};
-    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_fit_resident(m, &x, function)
-                                                    : rt__cuda_ask_shared(m, v, x.most_shared, function);
-    if (!rt__stays_in_clusters(v)) return status;
+    ind_status status = ind__row_of(v)->cluster > 1 ? rt__cuda_set_resident(m, &x, function)
+                                                    : rt__cuda_set_shared(m, v, x.most_shared, function);
+    if (!rt__has_persistent_clusters(v)) return status;
     v->of.row.stage.resident = x.resident;
     v->grid[0] = ind__staged_grid(v);
     return status;
@@ -84,7 +84,7 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
                                      ind__variant *v, ind__kernel_entry **entry, double *us) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const int k = n->chosen[step];
+    const int k = n->launch.chosen[step];
     ind_status status = ind__plan_tuned(m->desc.plan, step, k, tuning, v);
     if (status || !ind__is_tuned(v) || !rt__same_arguments(&m->desc.plan->kernel[step].variant[k], v)) return status;
     status = rt__tune_compile(m, v, entry);
@@ -107,10 +107,10 @@ static ind_status rt__tune_candidate(rt__tuner *t, uint32_t step, ind__tuning tu
 static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, ind__tuning *found) {
     ind_instance *n = t->instance;
     ind_module *m = n->module;
-    const rt__exec_variant *x = rt__built(&m->executable->step[step].variant[n->chosen[step]]);
-    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->chosen[step]];
-    rt__tuned_launch first = {x->function, {0}, &n->param[x->first_arg]};
-    memcpy(first.grid, &n->grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
+    const rt__exec_variant *x = rt__built(&m->executable->launches.step[step].variant[n->launch.chosen[step]]);
+    const ind__variant *v = &m->desc.plan->kernel[step].variant[n->launch.chosen[step]];
+    rt__tuned_launch first = {x->function, {0}, &n->launch.param[x->first_arg]};
+    memcpy(first.grid, &n->launch.grid[(size_t)step * IND__RT_LAUNCH], sizeof first.grid);
     *result = (ind_tuned){.name = m->desc.schedule->kernel[step].name, .why = v->why, .first_threads = v->threads};
     *found = (ind__tuning){0};
     result->least_us = (double)rt__profile_value(n, m->desc.plan->kernel[step].time_ns) / 1000;
@@ -133,7 +133,7 @@ static ind_status rt__tune_step(rt__tuner *t, uint32_t step, ind_tuned *result, 
     return status;
 }
 
-static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
+static ind_status rt__tune_record(ind_module *m, const ind__variant *v, ind__tuning found, const ind_tuned *result) {
     char arch[16];
     rt__tuned t = {.threads = found.threads,
                    .way = found.way,
@@ -144,20 +144,20 @@ static ind_status rt__tune_keep(ind_module *m, const ind__variant *v, ind__tunin
     ind__target_name(&m->desc.plan->target, arch);
     rt__pack_key(v->source.text, v->source.bytes, arch, t.key);
     t.checksum = rt__tuned_checksum(&t);
-    return rt__keep_tuned(m->context, m->executable->runtime, &t);
+    return rt__store_tuned(m->context, m->executable->runtime, &t);
 }
 
 /* True if the step launches a single kernel that has candidates and is not a duplicate of an earlier one. */
 static bool rt__tunable(const ind_instance *n, uint32_t step) {
     const ind_plan *p = n->module->desc.plan;
     ind__tuning candidate[IND__MAX_TUNED];
-    if (n->chosen[step] == IND__STEP_SKIPPED || n->module->executable->step[step].call ||
+    if (n->launch.chosen[step] == IND__STEP_SKIPPED || n->module->executable->launches.step[step].call ||
         p->kernel[step].num_parts != 1)
         return false;
-    const ind__variant *v = &p->kernel[step].variant[n->chosen[step]];
+    const ind__variant *v = &p->kernel[step].variant[n->launch.chosen[step]];
     for (uint32_t i = 0; i < step; i++)
-        if (n->chosen[i] != IND__STEP_SKIPPED && !n->module->executable->step[i].call &&
-            ind__same_source(v, &p->kernel[i].variant[n->chosen[i]]))
+        if (n->launch.chosen[i] != IND__STEP_SKIPPED && !n->module->executable->launches.step[i].call &&
+            ind__same_source(v, &p->kernel[i].variant[n->launch.chosen[i]]))
             return false;
     return !ind__is_tuned(v) && ind__plan_candidates(v, candidate) > 0;
 }
@@ -167,14 +167,14 @@ static ind_status rt__tune_all(rt__tuner *t, ind_tuned *tuned, int max_tuned, in
     ind_instance *n = t->instance;
     ind_module *m = n->module;
     ind_status status = IND_OK;
-    for (uint32_t i = 0; i < m->executable->num_steps && !status; i++) {
+    for (uint32_t i = 0; i < m->executable->launches.num_steps && !status; i++) {
         ind_tuned result;
         ind__tuning found;
         if (!rt__tunable(n, i)) continue;
         status = rt__launch_steps(n, 0, i, t->stream);
         if (!status) status = rt__tune_step(t, i, &result, &found);
         if (!status && result.us < result.first_us)
-            status = rt__tune_keep(m, &m->desc.plan->kernel[i].variant[n->chosen[i]], found, &result);
+            status = rt__tune_record(m, &m->desc.plan->kernel[i].variant[n->launch.chosen[i]], found, &result);
         if (*num_tuned < max_tuned) tuned[*num_tuned] = result;
         ++*num_tuned;
     }
@@ -192,7 +192,8 @@ static ind_status rt__tune_run(ind_instance *n, const ind_launch_desc *desc, int
     t.sample = (double *)ind__alloc(c, (size_t)repeats * sizeof *t.sample);
     ind_status status = t.sample ? IND_OK : IND_OUT_OF_MEMORY;
     t.stream = desc->stream;
-    if (!status) status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->device));
+    if (!status)
+        status = IND__CUDA_CALL(c, r, cuDeviceGetAttribute, (&l2, IND__CUDA_ATTRIBUTE_L2_BYTES, r->gpu.ordinal));
     t.flush_bytes = 2 * (size_t)(l2 > 0 ? l2 : 1 << 20);
     if (!status) status = rt__device_alloc(m, t.flush_bytes, &t.flush, &block);
     for (int i = 0; i < 2 && !status; i++) status = IND__CUDA_CALL(c, r, cuEventCreate, (&t.watch.event[i], 0));

@@ -1069,7 +1069,7 @@ static ind_status find_places(ind_instance *n, const char *sizes, const char *wo
         if (!ind__ok(s->offset[b])) continue;
         ind_status status = ind_formula_eval(n->module, ind__buffer_most_bytes(l, info), sizes, &bytes);
         if (status) return status;
-        size_t at = (size_t)((const char *)n->address[b] - workspace);
+        size_t at = (size_t)((const char *)n->bindings.address[b] - workspace);
         uint32_t changed = info->mutated_by ? s->first_use[info->mutated_by] : UINT32_MAX;
         p[b] = (place){at, (size_t)bytes, s->first_use[b], s->last_use[b]};
         if (changed != UINT32_MAX && changed > p[b].last) p[b].last = changed;
@@ -1080,7 +1080,7 @@ static ind_status find_places(ind_instance *n, const char *sizes, const char *wo
 
 /* Kernel by kernel; before each, all that was not made yet or is no longer needed becomes NaN. */
 static ind_status run_steps(ind_instance *n, const ind_launch_desc *d, char *workspace, size_t size) {
-    uint32_t steps = n->module->executable->num_steps, buffers = n->module->desc.lowered->num_buffers;
+    uint32_t steps = n->module->executable->launches.num_steps, buffers = n->module->desc.lowered->num_buffers;
     place *p = calloc(buffers, sizeof *p);
     char *kept = malloc(size);
     ind_status status = p && kept ? rt__instance_prepare(n, d) : IND_OUT_OF_MEMORY;

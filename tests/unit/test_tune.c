@@ -82,7 +82,7 @@ static bool as_on_host(ind_context *c, int text, ind_module *m) {
 /* As if ind_tune had found that to be the fastest for the variant. */
 static void keep(ind_module *m, const ind__variant *v, ind__tuning found) {
     const ind_tuned result = {.first_us = 2, .us = 1};
-    CHECK(!rt__tune_keep(m, v, found, &result), "%s", ind_error(m->context));
+    CHECK(!rt__tune_record(m, v, found, &result), "%s", ind_error(m->context));
 }
 
 static int kind_of(ind__tuning t) {

@@ -260,7 +260,7 @@ static bool ind__stride_as_strided(ind__view *v, const ind_expr *from, ind_expr 
 }
 
 /* Adds start, start + step, .. (`count` numbers) as dimension d of `rank`. */
-static uint32_t ind__add_places(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
+static uint32_t ind__add_positions(ind_graph *g, ind_expr start, ind_expr step, ind_expr count, int d, int rank) {
     ind__attr a[4] = {ind__attr_size(start),
                       ind__attr_size(ind_expr_add(start, ind_expr_mul(count, step))),
                       ind__attr_size(step),
@@ -280,7 +280,7 @@ static const ind_expr *ind__strides_of(ind_context *c, const ind__tensor_info *x
 
 /* Computes the steps of the view through the contiguous memory of its operand: the storage of as_strided, or the
    operand of unfold. */
-static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
+static void ind__position_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
     ind_expr row[IND_MAX_RANK];
     ind__view shown = *v;
     shown.from.stride = NULL;
@@ -292,27 +292,27 @@ static void ind__place_steps(const ind__view *v, ind_expr step[IND_MAX_RANK]) {
 }
 
 /* Adds the positions of the view's elements, as a tensor of its shape. */
-static uint32_t ind__add_all_places(ind_graph *g, const ind__view *v) {
+static uint32_t ind__add_view_positions(ind_graph *g, const ind__view *v) {
     const int rank = v->to.rank;
     ind_expr zero = ind_int(g->context, 0), one = ind_int(g->context, 1), step[IND_MAX_RANK];
-    ind__place_steps(v, step);
+    ind__position_steps(v, step);
     const bool strided = v->node.op == IND_OP_AS_STRIDED;
     ind_expr first = strided ? ind__strided_offset(g->context, v->node.attr) : zero;
-    uint32_t x = ind__add_places(g, first, one, one, -1, rank);
+    uint32_t x = ind__add_positions(g, first, one, one, -1, rank);
     for (int d = 0; x && d < rank; d++) {
         if (ind__is_int(v->to.size[d], 1) || ind__is_int(step[d], 0)) continue;
-        uint32_t pair[2] = {x, ind__add_places(g, zero, step[d], v->to.size[d], d, rank)};
+        uint32_t pair[2] = {x, ind__add_positions(g, zero, step[d], v->to.size[d], d, rank)};
         x = pair[1] ? ind__add_pure(g, IND_OP_ADD, pair, 2, NULL, 0) : 0;
     }
     ind__attr size = {.kind = IND__ATTR_SIZES, .list = v->to.size, .count = rank};
     return x ? ind__add_pure(g, IND_OP_EXPAND, &x, 1, &size, 1) : 0;
 }
 
-static uint32_t ind__write_places(ind_graph *g, const ind__view *v, uint32_t value) {
+static uint32_t ind__write_positions(ind_graph *g, const ind__view *v, uint32_t value) {
     ind_expr step[IND_MAX_RANK];
-    ind__place_steps(v, step);
+    ind__position_steps(v, step);
     if (!ind__distinct(v->c, v->to.size, step, v->to.rank)) return ind__overlaps(g, v);
-    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_all_places(g, v), value};
+    uint32_t x[3] = {ind__current(g, v->viewed), ind__add_view_positions(g, v), value};
     return x[0] && x[1] ? ind__add_pure(g, IND_OP_PUT, x, 3, NULL, 0) : 0;
 }
 
@@ -346,8 +346,8 @@ static const struct ind__view_row {
     [IND_OP_SELECT] = {ind__stride_select, ind__write_select},
     [IND_OP_UNBIND] = {ind__stride_select, ind__write_select},
     [IND_OP_DIAGONAL] = {ind__stride_diagonal, ind__write_diagonal},
-    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_places},
-    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_places},
+    [IND_OP_UNFOLD] = {ind__stride_unfold, ind__write_positions},
+    [IND_OP_AS_STRIDED] = {ind__stride_as_strided, ind__write_positions},
 };
 
 /* Lets a new result x of the handle `viewed` share its memory if the strides allow it. */
@@ -371,10 +371,10 @@ static bool ind__show_memory(ind_graph *g, uint32_t x, uint32_t viewed) {
 }
 
 /* Adds a stale view again, reading the current values. as_strided reads from the current value of its storage. */
-static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
+static uint32_t ind__rebuild_view(ind_graph *g, const ind__view *v) {
     uint32_t base = g->tensor[v->viewed].now ? g->tensor[v->viewed].now : v->viewed;
     if (v->node.op == IND_OP_AS_STRIDED) {
-        uint32_t taken[2] = {base, ind__add_all_places(g, v)};
+        uint32_t taken[2] = {base, ind__add_view_positions(g, v)};
         return taken[1] ? ind__add_pure(g, IND_OP_TAKE, taken, 2, NULL, 0) : 0;
     }
     const bool each = v->node.op == IND_OP_BROADCAST_TENSORS || v->node.op == IND_OP_MESHGRID;
@@ -385,9 +385,9 @@ static uint32_t ind__show_now(ind_graph *g, const ind__view *v) {
 }
 
 /* Recomputes a stale view, and the other results of its node that view the same tensor. */
-static bool ind__show_again(ind_graph *g, uint32_t x) {
+static bool ind__refresh_view(ind_graph *g, uint32_t x) {
     ind__view v = ind__view_of(g, x);
-    uint32_t made = ind__show_now(g, &v);
+    uint32_t made = ind__rebuild_view(g, &v);
     for (uint32_t k = 0; made && k < v.node.num_results; k++) {
         ind__tensor_info *t = &g->tensor[v.node.result + k];
         if (t->viewed != v.viewed) continue;
@@ -422,7 +422,7 @@ static uint32_t ind__current(ind_graph *g, uint32_t x) {
     if (!stale) return ind__graph_no_memory(g, "view"), 0;
     for (uint32_t v = x; ind__is_stale(g, v); v = g->tensor[v].viewed) stale[n++] = v;
     while (n-- > 0)
-        if (!ind__show_again(g, stale[n])) return 0;
+        if (!ind__refresh_view(g, stale[n])) return 0;
     return g->tensor[x].now ? g->tensor[x].now : x;
 }
 

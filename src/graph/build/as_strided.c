@@ -39,7 +39,7 @@ static ind_expr ind__storage_offset(const ind_graph *g, uint32_t x) {
 
 /* Replaces the operand of as_strided by the tensor that owns its storage. The default offset is the operand's. attr:
    the 3 attributes. False: the graph has the error. */
-static bool ind__take_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
+static bool ind__use_storage(ind_graph *g, uint32_t *x, ind__attr *attr) {
     const uint32_t root = ind__root_of(g, *x);
     if (g->tensor[root].unsure) {
         ind__graph_fail(g, IND_NOT_SUPPORTED,
@@ -82,6 +82,6 @@ ind_tensor ind__graph_add(ind_graph *g, ind_graph_op op, const uint32_t *operand
         return ind__graph_add_over(g, op, operands, num_operands, attrs, num_attrs, body, custom_name);
     ind__attr attr[3] = {attrs[0], attrs[1], attrs[2]};
     uint32_t storage = operands[0];
-    if (!ind__take_storage(g, &storage, attr)) return ind__graph_leave_here(g), (ind_tensor){g, 0};
+    if (!ind__use_storage(g, &storage, attr)) return ind__graph_leave_here(g), (ind_tensor){g, 0};
     return ind__graph_add_over(g, op, &storage, 1, attr, 3, body, custom_name);
 }

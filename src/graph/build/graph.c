@@ -146,7 +146,7 @@ static bool ind__make_name(ind_graph *g, uint32_t tensor, ind_graph_op op, const
 }
 
 /* Renames a tensor of a composite's expansion if a text declares its name. */
-static bool ind__give_way(ind_graph *g, const char *name) {
+static bool ind__vacate_name(ind_graph *g, const char *name) {
     uint32_t id = ind__find_tensor(g, name, strlen(name));
     if (!id || g->tensor[id].named) return true;
     ind_graph_op op = g->node[g->tensor[id].node].op;
@@ -357,9 +357,9 @@ static bool ind__append_node(ind_graph *g, ind__node *node, const ind__type *typ
         ok = ind__append_result(g, &types[r], number, node->op == IND_OP_SCALAR);
         if (ok && base_name) ok = ind__make_name(g, first + r, node->op, base_name);
     }
-    ind__node *place = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
-    if (place) {
-        *place = *node;
+    ind__node *slot = ok ? IND__PUSH(g->context, ind__node, g->node, g->num_nodes, g->cap_nodes) : NULL;
+    if (slot) {
+        *slot = *node;
         return true;
     }
     for (uint32_t t = first; t < g->num_tensors; t++) {

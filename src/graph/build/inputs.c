@@ -21,9 +21,9 @@ ind_status ind__graph_declare(ind_graph *g, ind_expr symbol) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "size: %s is declared twice", s->name);
     }
     bool *used = IND__PUSH(g->context, bool, g->used, g->num_used, g->cap_used);
-    ind_expr *place = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
-    if (!place) return ind__graph_no_memory(g, "size");
-    *place = symbol;
+    ind_expr *slot = used ? IND__PUSH(g->context, ind_expr, g->size_symbol, g->num_sizes, g->cap_sizes) : NULL;
+    if (!slot) return ind__graph_no_memory(g, "size");
+    *slot = symbol;
     return IND_OK;
 }
 

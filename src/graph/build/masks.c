@@ -14,7 +14,7 @@ static bool ind__indexed_by_mask(const ind_graph *g, ind_graph_op op, const uint
 }
 
 /* Returns the nonzero of the mask; reuses one in the graph. */
-static uint32_t ind__mask_places(ind_graph *g, uint32_t mask) {
+static uint32_t ind__mask_positions(ind_graph *g, uint32_t mask) {
     for (uint32_t i = 1; i < g->num_nodes; i++)
         if (g->node[i].op == IND_OP_NONZERO && g->node[i].operand[0] == mask) return g->node[i].result;
     return ind__add_node(g, IND_OP_NONZERO, &mask, 1, NULL, 0, NULL, NULL).id;
@@ -35,13 +35,13 @@ static bool ind__expand_mask(ind_graph *g, ind_graph_op op, uint32_t x, uint32_t
                         ind__op_name(op), m.name, of_mask, self.name ? self.name : "self", of_x, at);
         return false;
     }
-    uint32_t places = ind__mask_places(g, mask);
-    for (int d = 0; places && d < m.rank; d++) {
+    uint32_t positions = ind__mask_positions(g, mask);
+    for (int d = 0; positions && d < m.rank; d++) {
         ind__attr a[2] = {{.kind = IND__ATTR_INT, .i = 1}, {.kind = IND__ATTR_SIZE, .e = ind_int(g->context, d)}};
-        operand[*n] = ind__add_node(g, IND_OP_SELECT, &places, 1, a, 2, NULL, NULL).id;
+        operand[*n] = ind__add_node(g, IND_OP_SELECT, &positions, 1, a, 2, NULL, NULL).id;
         if (!operand[(*n)++]) return false;
     }
-    return places != 0;
+    return positions != 0;
 }
 
 /* Adds an index or index_put with masks among the indices. */

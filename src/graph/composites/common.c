@@ -26,7 +26,7 @@ static void ind__refuse(ind__expansion *e, ind_status status, const char *format
 }
 
 /* "x (f32[2, 3])" for messages. */
-static const char *ind__say_operand(const ind__expansion *e, int k, char *out, size_t bytes) {
+static const char *ind__describe_operand(const ind__expansion *e, int k, char *out, size_t bytes) {
     const ind__tensor_info *t = ind__tensor_of(e->x[k]);
     char type[200] = "?";
     if (t) ind__print_type(type, sizeof type, t->dtype, t->size, t->rank);
@@ -66,10 +66,10 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
     if (rank >= low && rank <= high) return true;
     if (low == high) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d are needed",
-                    ind__say_operand(e, k, text, sizeof text), rank, low);
+                    ind__describe_operand(e, k, text, sizeof text), rank, low);
     } else {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s has %d dimensions; %d to %d are needed",
-                    ind__say_operand(e, k, text, sizeof text), rank, low, high);
+                    ind__describe_operand(e, k, text, sizeof text), rank, low, high);
     }
     return false;
 }
@@ -77,7 +77,7 @@ static bool ind__need_rank_of(ind__expansion *e, int k, int low, int high) {
 static bool ind__need_float_of(ind__expansion *e, int k) {
     char text[300];
     if (ind_dtype_is_float(ind_tensor_dtype(e->x[k]))) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__say_operand(e, k, text, sizeof text));
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of a float type", ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
 
@@ -94,8 +94,8 @@ static ind_tensor ind__to(ind_tensor x, ind_dtype dtype) {
 static bool ind__need_type_as(ind__expansion *e, int k, int other) {
     char text[300], second[300];
     if (ind_tensor_dtype(e->x[k]) == ind_tensor_dtype(e->x[other])) return true;
-    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__say_operand(e, k, text, sizeof text),
-                ind__say_operand(e, other, second, sizeof second));
+    ind__refuse(e, IND_TYPE_MISMATCH, "%s is not of the type of %s", ind__describe_operand(e, k, text, sizeof text),
+                ind__describe_operand(e, other, second, sizeof second));
     return false;
 }
 

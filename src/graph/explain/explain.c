@@ -39,7 +39,7 @@ static const ind__variant *ind__distinct_source(const ind_plan *plan, int index)
     return NULL;
 }
 
-static ind_status ind__compile_way(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
+static ind_status ind__compile_variant(ind_module *m, const ind__variant *v, ind_cubin *cubin) {
     ind_status status = ind__module_cubin(m, v, &cubin->data, &cubin->bytes);
     if (!status) ind__cubin_resources(cubin->data, cubin->bytes, &cubin->registers, &cubin->local_bytes);
     return status;
@@ -54,13 +54,13 @@ ind_status ind_module_cubin(ind_module *module, int index, ind_cubin *cubin) {
     const ind__variant *v = index >= 0 ? ind__distinct_source(module->desc.plan, index) : NULL;
     if (!v) return ind__fail(module->context, IND_NOT_FOUND, "cubin: there is no source %d", index);
     cubin->name = v->source.entry;
-    status = ind__compile_way(module, v, cubin);
+    status = ind__compile_variant(module, v, cubin);
     for (v = v->fallback; v && !status && cubin->local_bytes > 0; v = v->fallback) {
-        ind_cubin way = {.name = cubin->name};
-        status = ind__compile_way(module, v, &way);
-        bool better = !status && way.local_bytes < cubin->local_bytes;
-        ind__free(module->context, better ? cubin->data : way.data);
-        if (better) *cubin = way;
+        ind_cubin fallback = {.name = cubin->name};
+        status = ind__compile_variant(module, v, &fallback);
+        bool better = !status && fallback.local_bytes < cubin->local_bytes;
+        ind__free(module->context, better ? cubin->data : fallback.data);
+        if (better) *cubin = fallback;
     }
     return status;
 }

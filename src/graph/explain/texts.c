@@ -43,16 +43,16 @@ static const char *ind__stage_text(ind_module *m, ind_stage stage, bool json) {
         return NULL;
     }
     const ind__query q = ind__query_begin(m);
-    char **kept = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
+    char **cached = &m->stage_text[(int)stage + (json ? IND_NUM_STAGES : 0)];
     ind__text t = {.context = m->context};
-    ind_status status = *kept ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
+    ind_status status = *cached ? IND_OK : json ? ind__print_stage_json(&t, m, stage) : ind__print_stage(&t, m, stage);
     if (!status) status = ind__text_status(&t);
     if (!status) status = ind__refused_since(m->context, q.refusals);
     if (!status && t.data)
-        *kept = t.data;
+        *cached = t.data;
     else
         ind__text_free(&t);
-    const char *text = status ? NULL : *kept ? *kept : "";
+    const char *text = status ? NULL : *cached ? *cached : "";
     (void)ind__query_end(&q, status);
     return text;
 }
@@ -101,7 +101,7 @@ static ind_status ind__need_names(ind_module *m) {
     return ind__query_end(&q, ok ? IND_OK : ind__failed(m->context));
 }
 
-static const char *ind__tensor_held(const ind_module *m, uint32_t buffer) {
+static const char *ind__buffer_tensor_name(const ind_module *m, uint32_t buffer) {
     return m->name[2 * (size_t)m->desc.lowered->num_loops + buffer];
 }
 
@@ -123,7 +123,7 @@ ind_status ind_module_query_edge(ind_module *module, int index, ind_edge_info *i
         .from_kernel = (int)s->kernel_of[e->from],
         .to_kernel = (int)s->kernel_of[e->to],
         .buffer = s->program->buffer[e->buffer].name,
-        .tensor = ind__tensor_held(module, e->buffer),
+        .tensor = ind__buffer_tensor_name(module, e->buffer),
         .vertical = ind__edge_vertical(s, e),
         .fused = ind__fusion_reason_fused(e->reason),
         .reason = e->reason,

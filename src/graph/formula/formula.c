@@ -82,18 +82,18 @@ const char *ind_module_kernel_buffer(ind_module *module, int kernel, int index, 
     if (!module || kernel < 0 || (uint32_t)kernel >= module->desc.schedule->num_kernels) return NULL;
     const ind_kernel *k = &module->desc.schedule->kernel[kernel];
     if (index < 0 || (uint32_t)index >= k->num_args || ind__need_names(module)) return NULL;
-    if (tensor) *tensor = ind__tensor_held(module, k->arg[index]);
+    if (tensor) *tensor = ind__buffer_tensor_name(module, k->arg[index]);
     return module->desc.lowered->buffer[k->arg[index]].name;
 }
 
 /* Returns the sum over all kernels of the formula at this offset in ind_kernel. */
-static ind_formula ind__module_total(const ind_module *m, size_t place) {
+static ind_formula ind__module_total(const ind_module *m, size_t offset) {
     if (!m) return (ind_formula){0};
     uint32_t n = m->desc.schedule->num_kernels;
     ind_expr none = {m->context, 0}, *term = ind__alloc(m->context, (n + (size_t)1) * sizeof *term);
     if (!term || n > INT32_MAX) return none;
     for (uint32_t i = 0; i < n; i++) {
-        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + place, sizeof *term);
+        memcpy(&term[i], (const char *)&m->desc.schedule->kernel[i] + offset, sizeof *term);
     }
     const ind__query q = ind__query_begin(m);
     ind_facts *before = ind_facts_enter(m->context, m->facts);
@@ -283,8 +283,8 @@ static ind_formula ind__invert(ind_module *module, ind_formula f, const char *na
     bool affine = ind__ok(f) && ind__affine(f, size, &coefficient, &rest) && !ind__expr_depends(coefficient, size);
     if (affine && ind_known_lt(ind_int(c, 0), coefficient)) {
         ind_expr step = ind_int(c, ind_expr_symbol(size)->multiple_of);
-        ind_expr room = ind_expr_sub(ind_int(c, limit), rest);
-        inverse = ind_expr_mul(ind_expr_floordiv(room, ind_expr_mul(coefficient, step)), step);
+        ind_expr budget = ind_expr_sub(ind_int(c, limit), rest);
+        inverse = ind_expr_mul(ind_expr_floordiv(budget, ind_expr_mul(coefficient, step)), step);
     } else if (ind_error_status(c) == IND_OK) {
         ind__refuse_inverse(c, name, affine ? coefficient : none);
     }

@@ -7,7 +7,7 @@
    f16 and bf16). Every operand is first cast to the compute type of its op; this is all of type promotion. An f16 or
    bf16 result is not rounded inside a kernel (as in TorchInductor); an explicit cast rounds. */
 
-typedef struct graph__lower_walk {
+typedef struct graph__lowering {
     const ind_graph *graph;
     ind__lowered *program;
     ind__box **box;         /* by tensor */
@@ -16,26 +16,28 @@ typedef struct graph__lower_walk {
     uint32_t *next_output;  /* by output: 1 + the next position of the same tensor */
     uint32_t *last_user;    /* by tensor: last node that reads it; UINT32_MAX: an input contains it after the run */
     bool deterministic;     /* scatters combine the points of an element in the order of the points */
-} graph__lower_walk;
+} graph__lowering;
 
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* The node being lowered, as the context of its loop functions. */
 struct graph__lower_ctx {
-    const graph__lower_walk *w;
+    const graph__lowering *w;
     ind_context *context;
     const ind__node *node;
     const ind__implementation *row;
-    const ind__tensor_info *result;  /* of the first result; the others follow */
-    ind_dtype compute;               /* type to which the operands are cast */
-    graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
-    ind__box *part[2];               /* results of an earlier loop of this node */
-    graph__lower_scatter_fn scatter; /* of the scatter being recorded */
-    ind_reduction mode;              /* .. how its values combine with the old ones */
-    int whole_dims;                  /* .. trailing dimensions that each point stores completely, in order */
-    ind__box *into;                  /* memory that contains operand 0, if the scatter writes there .. */
-    ind_expr place[IND_MAX_RANK];    /* .. at these indices, as functions of the index in operand 0 */
-    double number;                   /* value of graph__number_element: for floats; for other types */
+    const ind__tensor_info *result;     /* of the first result; the others follow */
+    ind_dtype compute;                  /* type to which the operands are cast */
+    graph__lower_element_fn element;    /* of the pointwise loop or the reduction being recorded */
+    ind__box *part[2];                  /* results of an earlier loop of this node */
+    struct {                            /* scatter */
+        graph__lower_scatter_fn record; /* records a point */
+        ind_reduction mode;             /* how its values combine with the old ones */
+        int whole_dims;                 /* trailing dimensions that each point stores completely, in order */
+        ind__box *into;                 /* memory that contains operand 0, if the scatter writes there .. */
+        ind_expr index[IND_MAX_RANK];   /* .. at these indices, as functions of the index in operand 0 */
+    } scatter;
+    double number; /* value of graph__number_element: for floats; for other types */
     int64_t number_int;
     struct { /* dimensions of the input of a reduction, usually operand 0 */
         int rank;
@@ -54,10 +56,12 @@ struct graph__lower_ctx {
         int rank, classes;
     } loss;
     ind__window window; /* of a pool or a convolution */
-    ind__conv conv;
-    ind_expr conv_channels, conv_outputs; /* of one group: of the operand, of the result */
-    bool adaptive[3];                     /* size and position of a window depend on its index */
-    struct {                              /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
+    bool adaptive[3];   /* size and position of a window depend on its index */
+    struct {
+        ind__conv shape;
+        ind_expr channels, outputs; /* of one group: of the operand, of the result */
+    } conv;
+    struct { /* matrix product: out[batch.., m, n] += a[.., m, k] * b[.., k, n] */
         ind__box *a, *b;
         bool has_m, has_n, transposed; /* transposed: b is [n, k] */
         ind_expr size[IND_MAX_RANK];

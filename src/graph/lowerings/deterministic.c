@@ -1,6 +1,6 @@
 /* ---- scatters with the same bits in every run (ind_compile_desc.deterministic) */
 
-/* A deterministic scatter: it changes `places` rows of base at `points` points. A row is the last `whole` dimensions of
+/* A deterministic scatter: it changes `rows` rows of base at `points` points. A row is the last `whole` dimensions of
    base. Each point stores a whole row, from the same dimensions of `size`. */
 typedef struct graph__ordered {
     graph__lower_ctx *l;
@@ -8,37 +8,44 @@ typedef struct graph__ordered {
     ind_dtype compute;    /* type in which elements are combined */
     const ind_expr *size; /* of the points, and of the rows */
     int rank, whole;
-    ind_expr points, places;
-    bool checked;                   /* the value code skips index checks, which the key code does */
-    ind__box *key, *value;          /* per point: its row, `places` for none; its value */
-    ind_dtype number;               /* of points and rows */
-    bool in_place;                  /* base is not a copy */
-    ind__box *meeting, *last;       /* per element: all its points combined; per row: its last point */
-    ind__box *sorted, *position;    /* per point in the order of keys: its key and number */
-    ind__box *counts, *ranks;       /* per digit and chunk: its count, and the running count .. */
-    ind__box *in_chunk;             /* .. per point: its 1-based position among those of its digit and chunk */
-    int shift;                      /* of the digit */
-    bool store_keys, store_begins;  /* selects which of two arrays is recorded */
-    ind__box *begin, *end;          /* per row: its range of sorted points */
-    int first;                      /* number of points combined with the row itself */
-    int level;                      /* level being recorded */
-    ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
-    ind__box *sums[2];              /* .. and its sum; of level 1 .. */
-    int64_t span;                   /* .. number of consecutive groups per sum .. */
-    int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
+    ind_expr points, rows;
+    bool checked;              /* the value code skips index checks, which the key code does */
+    ind__box *key, *value;     /* per point: its row, `rows` for none; its value */
+    ind_dtype number;          /* of points and rows */
+    bool in_place;             /* base is not a copy */
+    ind__box *combined, *last; /* per element: all its points combined; per row: its last point */
+    struct graph__sort {
+        ind__box *keys, *position; /* per point in the order of keys: its key and number */
+        ind__box *counts, *ranks;  /* per digit and chunk: its count, and the running count .. */
+        ind__box *in_chunk;        /* .. per point: its 1-based position among those of its digit and chunk */
+        int shift;                 /* of the digit */
+        bool store_keys;           /* the scatter being recorded stores keys, not positions */
+    } sort;
+    struct graph__row_range {
+        ind__box *begin, *end; /* per row: its range of sorted points */
+        bool store_begins;     /* the scatter being recorded stores begins, not ends */
+    } range;
+    struct graph__sum_tree {
+        int first;                      /* number of points combined with the row itself */
+        int level;                      /* level being recorded */
+        ind__box *groups[2], *group[2]; /* per level: groups up to a row; per group: its first sorted point .. */
+        ind__box *sums[2];              /* .. and its sum; of level 1 .. */
+        int64_t span;                   /* .. number of consecutive groups per sum .. */
+        int last_sums;                  /* .. number of sums per row in the last pass; 0 before */
+    } tree;
 } graph__ordered;
 
 static ind__capture graph__ordered_capture(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
                                            bool checked) {
     ind__capture c = {.checked = checked};
     o->capture = &c;
-    l->scatter(o, index, rank, 0, l);
+    l->scatter.record(o, index, rank, 0, l);
     o->capture = NULL;
     return c;
 }
 
 /* Returns the row number of an index into base, the same for any element of the row. */
-static ind_expr graph__ordered_place(const graph__ordered *u, const ind_expr *index) {
+static ind_expr graph__ordered_row_number(const graph__ordered *u, const ind_expr *index) {
     return ind__linearise(u->l->context, index, u->base->size, u->base->rank - u->whole);
 }
 
@@ -48,8 +55,8 @@ static ind_value graph__ordered_key(ind_ops *o, const ind_expr *index, int rank,
     for (int d = 0; d < u->rank; d++) at[d] = d < rank ? index[d] : ind_int(u->l->context, 0);
     ind__capture c = graph__ordered_capture(o, at, u->rank, u->l, false);
     if (!c.set) return (ind_value){0};
-    ind_value key = ind_op_index(o, graph__ordered_place(u, c.index), IND_I64);
-    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->places, IND_I64)) : key;
+    ind_value key = ind_op_index(o, graph__ordered_row_number(u, c.index), IND_I64);
+    return c.mask.id ? ind_op_where(o, c.mask, key, ind_op_index(o, u->rows, IND_I64)) : key;
 }
 
 static ind_value graph__ordered_value(ind_ops *o, const ind_expr *index, int rank, void *user) {
@@ -73,8 +80,8 @@ static ind_value graph__ordered_flat_key(ind_ops *o, const ind_expr *index, int 
     return graph__ordered_point(o, u, u->key, index[0], NULL);
 }
 
-static ind_value graph__ordered_join(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
-    return u->l->mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
+static ind_value graph__ordered_combine(ind_ops *o, const graph__ordered *u, ind_value a, ind_value b) {
+    return u->l->scatter.mode == IND_REDUCE_PROD ? ind_op_mul(o, a, b) : ind_op_add(o, a, b);
 }
 
 /* Returns a stored row number, point or position among sorted points as an index. */
@@ -103,10 +110,10 @@ static ind_value graph__number(ind_ops *o, const graph__ordered *u, int64_t n) {
 
 /* Combines v with `sum`, if `sum` is valid, where `there` holds. Elsewhere v is the neutral value, which is -0 for
    sums. */
-static ind_value graph__join_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
-    ind_value none = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
+static ind_value graph__combine_if(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value there, ind_value v) {
+    ind_value none = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD ? 1 : -0.0, u->compute);
     v = ind_op_where(o, there, v, none);
-    return sum.id ? graph__ordered_join(o, u, sum, v) : v;
+    return sum.id ? graph__ordered_combine(o, u, sum, v) : v;
 }
 
 /* Combines with `sum` the value that this point stores into element `inner` of its row, where `there` holds. */
@@ -116,7 +123,7 @@ static ind_value graph__ordered_add(ind_ops *o, const graph__ordered *u, ind_val
     ind_expr point = graph__ordered_index(o, number, u->points);
     ind_value v = ind__ok(point) ? graph__ordered_point(o, u, u->value, point, inner) : (ind_value){0};
     o->mask = outer;
-    return graph__join_if(o, u, sum, there, v);
+    return graph__combine_if(o, u, sum, there, v);
 }
 
 typedef struct graph__fill {
@@ -144,9 +151,9 @@ static ind_status graph__ordered_scatter(const graph__ordered *u, int64_t value,
 
 /* Returns the row of a point or of a position among sorted points; valid where *inside holds. */
 static ind_expr graph__ordered_row(ind_ops *o, const graph__ordered *u, ind_value key, ind_value *inside) {
-    *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->places, IND_I64), ind_op_dtype(o, key)));
+    *inside = ind_op_lt(o, key, ind_op_cast(o, ind_op_index(o, u->rows, IND_I64), ind_op_dtype(o, key)));
     ind_value outer = graph__ordered_mask(o, *inside);
-    ind_expr row = graph__ordered_index(o, key, u->places);
+    ind_expr row = graph__ordered_index(o, key, u->rows);
     o->mask = outer;
     return row;
 }
@@ -179,7 +186,7 @@ static ind_status graph__ordered_by_last(graph__ordered *u, ind__box **result) {
     ind__scatter_desc find = {.size = &u->points, .rank = 1, .fn = graph__last_number, .user = u};
     ind__scatter_desc store = {.size = u->size, .rank = u->rank, .fn = graph__last_store, .user = u};
     ind_status status = ind__box_realise(u->l->w->program, u->key);
-    if (!status) status = graph__ordered_scatter(u, -1, &u->places, 1, &find, &u->last);
+    if (!status) status = graph__ordered_scatter(u, -1, &u->rows, 1, &find, &u->last);
     return status ? status : ind__box_scatter(u->l->w->program, u->base, &store, result);
 }
 
@@ -201,13 +208,13 @@ static ind_status graph__realise_costly(graph__ordered *u) {
 #define GRAPH__CHUNK      64
 
 static ind_value graph__sorted_key(ind_ops *o, const graph__ordered *u, ind_expr at) {
-    return u->sorted ? ind__box_load(o, u->sorted, &at, 1)
-                     : ind_op_cast(o, graph__ordered_flat_key(o, &at, 1, (void *)u), u->number);
+    return u->sort.keys ? ind__box_load(o, u->sort.keys, &at, 1)
+                        : ind_op_cast(o, graph__ordered_flat_key(o, &at, 1, (void *)u), u->number);
 }
 
 static ind_value graph__sorted_digit(ind_ops *o, const graph__ordered *u, ind_expr at) {
     ind_value key = graph__sorted_key(o, u, at);
-    if (u->shift) key = ind_op_shift_right(o, key, graph__number(o, u, u->shift));
+    if (u->sort.shift) key = ind_op_shift_right(o, key, graph__number(o, u, u->sort.shift));
     return ind_op_bit_and(o, key, graph__number(o, u, GRAPH__DIGITS - 1));
 }
 
@@ -232,7 +239,7 @@ static void graph__digit_store(ind_ops *o, const ind_expr *index, int rank, uint
 }
 
 static ind_value graph__digit_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
-    return ind__box_load(o, ((const graph__ordered *)user)->counts, index, rank);
+    return ind__box_load(o, ((const graph__ordered *)user)->sort.counts, index, rank);
 }
 
 /* True if the second point of `index`, of the same chunk as the first, has the same digit and no higher position. */
@@ -253,12 +260,13 @@ static void graph__sorted_store(ind_ops *o, const ind_expr *index, int rank, uin
     ind_expr count = graph__digit_count(o, u, index[0]);
     (void)rank;
     if (!ind__ok(count)) return;
-    ind_value own = ind__box_load(o, u->counts, &count, 1), all = ind__box_load(o, u->ranks, &count, 1);
-    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->in_chunk, index, 1));
-    ind_expr place = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
-    ind_value number = u->position ? ind__box_load(o, u->position, index, 1) : graph__number_at(o, u, index[0]);
-    ind_value v = u->store_keys ? graph__sorted_key(o, u, index[0]) : number;
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, v, (ind_value){0}, IND_REDUCE_NONE);
+    ind_value own = ind__box_load(o, u->sort.counts, &count, 1), all = ind__box_load(o, u->sort.ranks, &count, 1);
+    ind_value behind = ind_op_add(o, ind_op_sub(o, all, own), ind__box_load(o, u->sort.in_chunk, index, 1));
+    ind_expr position = graph__ordered_index(o, ind_op_sub(o, behind, graph__number(o, u, 1)), u->points);
+    ind_value number =
+        u->sort.position ? ind__box_load(o, u->sort.position, index, 1) : graph__number_at(o, u, index[0]);
+    ind_value v = u->sort.store_keys ? graph__sorted_key(o, u, index[0]) : number;
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, v, (ind_value){0}, IND_REDUCE_NONE);
 }
 
 static ind_status graph__count_digits(graph__ordered *u) {
@@ -272,21 +280,21 @@ static ind_status graph__count_digits(graph__ordered *u) {
     r.rrank = 1;
     r.fn = graph__same_digit;
     r.user = u;
-    ind_status status = graph__ordered_scatter(u, 0, &all, 1, &d, &u->counts);
-    if (!status) status = ind__box_reduction(p, &r, &u->in_chunk); /* may share the launch of the counts */
-    return status ? status : ind__box_scan(p, &scan, &u->ranks);
+    ind_status status = graph__ordered_scatter(u, 0, &all, 1, &d, &u->sort.counts);
+    if (!status) status = ind__box_reduction(p, &r, &u->sort.in_chunk); /* may share the launch of the counts */
+    return status ? status : ind__box_scan(p, &scan, &u->sort.ranks);
 }
 
 static ind_status graph__sort_by_digit(graph__ordered *u) {
     ind__box *sorted, *position;
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_store, .user = u};
     ind_status status = graph__count_digits(u);
-    u->store_keys = true;
+    u->sort.store_keys = true;
     if (!status) status = graph__ordered_scatter(u, 0, &u->points, 1, &d, &sorted);
-    u->store_keys = false;
+    u->sort.store_keys = false;
     if (!status) status = graph__ordered_scatter(u, 0, &u->points, 1, &d, &position);
-    u->sorted = status ? NULL : sorted;
-    u->position = status ? NULL : position;
+    u->sort.keys = status ? NULL : sorted;
+    u->sort.position = status ? NULL : position;
     return status;
 }
 
@@ -299,8 +307,9 @@ static int64_t graph__at_most(ind_expr e) {
 
 static ind_status graph__sort_points(graph__ordered *u) {
     ind_status status = ind__box_realise(u->l->w->program, u->key);
-    const int64_t most = graph__at_most(u->places);
-    for (u->shift = 0; !status && u->shift < 63 && (u->shift == 0 || most >> u->shift); u->shift += GRAPH__DIGIT_BITS)
+    const int64_t most = graph__at_most(u->rows);
+    for (u->sort.shift = 0; !status && u->sort.shift < 63 && (u->sort.shift == 0 || most >> u->sort.shift);
+         u->sort.shift += GRAPH__DIGIT_BITS)
         status = graph__sort_by_digit(u);
     return status;
 }
@@ -318,27 +327,27 @@ static ind_value graph__sorted_edge(ind_ops *o, const graph__ordered *u, ind_exp
     ind_expr zero = ind_int(u->l->context, 0), one = ind_int(u->l->context, 1);
     ind_expr other = first ? ind_expr_sub(at, one) : ind_expr_add(at, one);
     ind_value within = ind_op_index(o, first ? ind_expr_lt(zero, at) : ind_expr_lt(other, u->points), IND_BOOL);
-    ind_value outer = graph__ordered_mask(o, within), key = ind__box_load(o, u->sorted, &other, 1);
+    ind_value outer = graph__ordered_mask(o, within), key = ind__box_load(o, u->sort.keys, &other, 1);
     o->mask = outer;
-    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, key, ind__box_load(o, u->sorted, &at, 1)));
+    return ind_op_or(o, ind_op_not(o, within), ind_op_ne(o, key, ind__box_load(o, u->sort.keys, &at, 1)));
 }
 
 static void graph__sorted_edge_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
     ind_value inside, number = graph__number_at(o, u, index[0]);
     (void)rank;
-    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
+    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sort.keys, index, 1), &inside);
     if (!ind__ok(row)) return;
-    inside = ind_op_and(o, inside, graph__sorted_edge(o, u, index[0], u->store_begins));
-    if (!u->store_begins) number = ind_op_add(o, number, graph__number(o, u, 1));
+    inside = ind_op_and(o, inside, graph__sorted_edge(o, u, index[0], u->range.store_begins));
+    if (!u->range.store_begins) number = ind_op_add(o, number, graph__number(o, u, 1));
     ind__emit_scatter(o, to, &row, 1, number, inside, IND_REDUCE_NONE);
 }
 
 /* Returns the number of groups of the row's points after the first few. At level 1: the number of groups of groups, 0
    if there is only one group. */
 static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
-    ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
-    ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->first));
+    ind_value begin = ind__box_load(o, u->range.begin, &row, 1), end = ind__box_load(o, u->range.end, &row, 1);
+    ind_value n = ind_op_sub(o, ind_op_sub(o, end, begin), graph__number(o, u, u->tree.first));
     n = ind_op_maximum(o, n, graph__number(o, u, 0));
     for (int k = 0; k <= level; k++) {
         ind_value several = ind_op_gt(o, n, graph__number(o, u, 1));
@@ -352,13 +361,13 @@ static ind_value graph__row_groups(ind_ops *o, const graph__ordered *u, ind_expr
 
 static ind_value graph__row_groups_element(ind_ops *o, const ind_expr *index, int rank, void *user) {
     (void)rank;
-    return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->level);
+    return graph__row_groups(o, user, index[0], ((const graph__ordered *)user)->tree.level);
 }
 
 /* Returns the maximum number of groups. A row has at least `fewest` points per group: its first group implies u->first
    + 1 points (at level 1: two groups), and all others but the last are full. */
 static ind_expr graph__most_groups(const graph__ordered *u, int level) {
-    const int64_t one = u->first + 1 + (level ? GRAPH__GROUP : 0),
+    const int64_t one = u->tree.first + 1 + (level ? GRAPH__GROUP : 0),
                   full = level ? GRAPH__GROUP * GRAPH__GROUP : GRAPH__GROUP;
     const int64_t fewest = one < full ? one : full;
     return ind_expr_ceildiv(u->points, ind_int(u->l->context, fewest));
@@ -366,40 +375,40 @@ static ind_expr graph__most_groups(const graph__ordered *u, int level) {
 
 /* Returns the index of the sum of the row's first group; its other groups follow. */
 static ind_value graph__first_group(ind_ops *o, const graph__ordered *u, ind_expr row, int level) {
-    return ind_op_sub(o, ind__box_load(o, u->groups[level], &row, 1), graph__row_groups(o, u, row, level));
+    return ind_op_sub(o, ind__box_load(o, u->tree.groups[level], &row, 1), graph__row_groups(o, u, row, level));
 }
 
 /* Stores the first sorted point of each group. */
 static void graph__group_store(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    const int bits = GRAPH__GROUP_BITS * (u->level + 1);
+    const int bits = GRAPH__GROUP_BITS * (u->tree.level + 1);
     ind_value inside;
     (void)rank;
-    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
+    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sort.keys, index, 1), &inside);
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, inside), at = graph__number_at(o, u, index[0]);
-    ind_value first_few = ind_op_add(o, ind__box_load(o, u->begin, &row, 1), graph__number(o, u, u->first));
+    ind_value first_few = ind_op_add(o, ind__box_load(o, u->range.begin, &row, 1), graph__number(o, u, u->tree.first));
     ind_value behind = ind_op_sub(o, at, first_few), nth = ind_op_shift_right(o, behind, graph__number(o, u, bits));
     ind_value in_group = ind_op_bit_and(o, behind, graph__number(o, u, ((int64_t)1 << bits) - 1));
     ind_value starts = ind_op_eq(o, in_group, graph__number(o, u, 0));
     starts = ind_op_and(o, starts, ind_op_ge(o, behind, graph__number(o, u, 0)));
-    starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->level)));
+    starts = ind_op_and(o, starts, ind_op_lt(o, nth, graph__row_groups(o, u, row, u->tree.level)));
     graph__ordered_mask(o, starts);
-    ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->level), nth);
-    ind_expr place = graph__ordered_index(o, group, graph__most_groups(u, u->level));
-    if (ind__ok(place)) ind__emit_scatter(o, to, &place, 1, at, o->mask, IND_REDUCE_NONE);
+    ind_value group = ind_op_add(o, graph__first_group(o, u, row, u->tree.level), nth);
+    ind_expr position = graph__ordered_index(o, group, graph__most_groups(u, u->tree.level));
+    if (ind__ok(position)) ind__emit_scatter(o, to, &position, 1, at, o->mask, IND_REDUCE_NONE);
     o->mask = outer;
 }
 
 /* Combines `sum`, if valid, with up to `most` sorted points from `at` to the end of their row. */
-static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
-                                   int most, const ind_expr *inner) {
+static ind_value graph__combine_group(ind_ops *o, const graph__ordered *u, ind_value sum, ind_value at, ind_value end,
+                                      int most, const ind_expr *inner) {
     ind_value left = ind_op_sub(o, end, at); /* at + most might overflow */
     for (int j = 0; j < most; j++) {
-        ind_value place = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
+        ind_value position = j ? ind_op_add(o, at, graph__number(o, u, j)) : at;
         ind_value there = ind_op_lt(o, graph__number(o, u, j), left), outer = graph__ordered_mask(o, there);
-        ind_expr point = graph__ordered_index(o, place, u->points);
-        ind_value number = ind__ok(point) ? ind__box_load(o, u->position, &point, 1) : (ind_value){0};
+        ind_expr point = graph__ordered_index(o, position, u->points);
+        ind_value number = ind__ok(point) ? ind__box_load(o, u->sort.position, &point, 1) : (ind_value){0};
         o->mask = outer;
         sum = graph__ordered_add(o, u, sum, there, number, inner);
     }
@@ -409,78 +418,81 @@ static ind_value graph__join_group(ind_ops *o, const graph__ordered *u, ind_valu
 /* Returns the row of the group whose first sorted point is `at`; the caller masks missing groups. */
 static ind_expr graph__group_row(ind_ops *o, const graph__ordered *u, ind_value at) {
     ind_expr point = graph__ordered_index(o, at, u->points);
-    return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sorted, &point, 1), u->places) : point;
+    return ind__ok(point) ? graph__ordered_index(o, ind__box_load(o, u->sort.keys, &point, 1), u->rows) : point;
 }
 
 /* Stores the sum of each group. */
 static void graph__group_sum(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    ind_value at = ind__box_load(o, u->group[0], index, 1);
+    ind_value at = ind__box_load(o, u->tree.group[0], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    ind_value sum =
-        graph__join_group(o, u, (ind_value){0}, at, ind__box_load(o, u->end, &row, 1), GRAPH__GROUP, index + 1);
+    ind_value sum = graph__combine_group(o, u, (ind_value){0}, at, ind__box_load(o, u->range.end, &row, 1),
+                                         GRAPH__GROUP, index + 1);
     ind__emit_scatter(o, to, index, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
 /* Combines up to `most` group sums of a row: from `first` on, `step` apart, at offsets below `left`. */
-static ind_value graph__join_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
-                                  int64_t most, int64_t step, const ind_expr *inner) {
+static ind_value graph__combine_sums(ind_ops *o, const graph__ordered *u, int level, ind_value first, ind_value left,
+                                     int64_t most, int64_t step, const ind_expr *inner) {
     ind_expr from[IND_MAX_RANK], all = graph__most_groups(u, level);
     ind_value sum = {0};
     for (int d = 0; d < u->whole; d++) from[1 + d] = inner[d];
     for (int64_t k = 0; k < most; k++) {
         ind_value there = ind_op_lt(o, graph__number(o, u, k * step), left), outer = graph__ordered_mask(o, there);
         from[0] = graph__ordered_index(o, ind_op_add(o, first, graph__number(o, u, k * step)), all);
-        ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->sums[level], from, 1 + u->whole) : (ind_value){0};
+        ind_value v = ind__ok(from[0]) ? ind__box_load(o, u->tree.sums[level], from, 1 + u->whole) : (ind_value){0};
         o->mask = outer;
-        sum = graph__join_if(o, u, sum, there, v);
+        sum = graph__combine_if(o, u, sum, there, v);
     }
     return sum;
 }
 
 /* Combines the sums of a group of groups. Later passes combine GRAPH__GROUP of those sums, u->span apart, into the
    first one. The last pass stores the total of a row at the index of its first group. */
-static void graph__group_join(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+static void graph__combine_groups(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__ordered *u = user;
-    const int level = u->sums[1] != NULL;
-    ind_expr place[IND_MAX_RANK];
-    ind_value at = ind__box_load(o, u->group[1], index, 1);
+    const int level = u->tree.sums[1] != NULL;
+    ind_expr position[IND_MAX_RANK];
+    ind_value at = ind__box_load(o, u->tree.group[1], index, 1);
     graph__ordered_mask(o, ind_op_ge(o, at, graph__number(o, u, 0)));
     ind_expr row = graph__group_row(o, u, at);
     if (!ind__ok(row)) return;
-    memcpy(place, index, (size_t)rank * sizeof *place);
+    memcpy(position, index, (size_t)rank * sizeof *position);
     ind_value first = graph__number_at(o, u, index[0]), sum;
     ind_value nth = ind_op_sub(o, first, graph__first_group(o, u, row, 1));
-    ind_value rest = u->last_sums ? nth : ind_op_bit_and(o, nth, graph__number(o, u, u->span * GRAPH__GROUP - 1));
+    ind_value rest =
+        u->tree.last_sums ? nth : ind_op_bit_and(o, nth, graph__number(o, u, u->tree.span * GRAPH__GROUP - 1));
     if (level) graph__ordered_mask(o, ind_op_eq(o, rest, graph__number(o, u, 0)));
     if (!level) nth = ind_op_mul(o, nth, graph__number(o, u, GRAPH__GROUP));
     if (!level) first = ind_op_add(o, graph__first_group(o, u, row, 0), nth);
     ind_value left = ind_op_sub(o, graph__row_groups(o, u, row, level), nth);
-    sum = graph__join_sums(o, u, level, first, left, u->last_sums ? u->last_sums : GRAPH__GROUP, u->span, index + 1);
-    if (u->last_sums) place[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
-    if (ind__ok(place[0])) ind__emit_scatter(o, to, place, rank, sum, o->mask, IND_REDUCE_NONE);
+    sum = graph__combine_sums(o, u, level, first, left, u->tree.last_sums ? u->tree.last_sums : GRAPH__GROUP,
+                              u->tree.span, index + 1);
+    if (u->tree.last_sums)
+        position[0] = graph__ordered_index(o, graph__first_group(o, u, row, 0), graph__most_groups(u, 0));
+    if (ind__ok(position[0])) ind__emit_scatter(o, to, position, rank, sum, o->mask, IND_REDUCE_NONE);
     o->mask = (ind_value){0};
 }
 
 /* Combines `sum`, if valid, with the values of all points of the row for element `inner`. */
 static ind_value graph__ordered_total(ind_ops *o, const graph__ordered *u, ind_value sum, ind_expr row,
                                       const ind_expr *inner) {
-    ind_value begin = ind__box_load(o, u->begin, &row, 1), end = ind__box_load(o, u->end, &row, 1);
-    sum = graph__join_group(o, u, sum, begin, end, u->first, inner);
-    if (!u->sums[0]) return sum;
+    ind_value begin = ind__box_load(o, u->range.begin, &row, 1), end = ind__box_load(o, u->range.end, &row, 1);
+    sum = graph__combine_group(o, u, sum, begin, end, u->tree.first, inner);
+    if (!u->tree.sums[0]) return sum;
     ind_value some = ind_op_gt(o, graph__row_groups(o, u, row, 0), graph__number(o, u, 0));
     ind_value more =
-        graph__join_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
-    return sum.id ? graph__ordered_join(o, u, sum, more) : more;
+        graph__combine_sums(o, u, 0, graph__first_group(o, u, row, 0), ind_op_cast(o, some, u->number), 1, 1, inner);
+    return sum.id ? graph__ordered_combine(o, u, sum, more) : more;
 }
 
 static ind_value graph__ordered_row_total(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     ind_value old = ind_op_cast(o, ind__box_load(o, u->base, index, rank), u->compute);
-    return graph__ordered_total(o, u, old, graph__ordered_place(u, index), index + rank - u->whole);
+    return graph__ordered_total(o, u, old, graph__ordered_row_number(u, index), index + rank - u->whole);
 }
 
 /* Combines the total of each row with the row, at the row's first point. */
@@ -490,33 +502,33 @@ static void graph__ordered_total_store(ind_ops *o, const ind_expr *index, int ra
     ind_expr at[IND_MAX_RANK];
     ind_value inside;
     (void)rank;
-    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sorted, index, 1), &inside);
+    ind_expr row = graph__ordered_row(o, u, ind__box_load(o, u->sort.keys, index, 1), &inside);
     if (!ind__ok(row)) return;
     ind_value outer = graph__ordered_mask(o, ind_op_and(o, inside, graph__sorted_edge(o, u, index[0], true)));
     ind__delinearise(u->l->context, row, u->base->size, outer_rank, at);
     for (int d = 0; d < u->whole; d++) at[outer_rank + d] = index[1 + d];
     ind_value v = graph__ordered_total(o, u, (ind_value){0}, row, index + 1);
-    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->mode);
+    ind__emit_scatter(o, to, at, u->base->rank, v, o->mask, u->l->scatter.mode);
     o->mask = outer;
 }
 
 /* Finds the begin and end of each row among the sorted points. */
 static ind_status graph__find_edges(graph__ordered *u) {
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__sorted_edge_store, .user = u};
-    u->store_begins = true;
-    ind_status status = graph__ordered_scatter(u, 0, &u->places, 1, &d, &u->begin);
-    u->store_begins = false;
-    return status ? status : graph__ordered_scatter(u, 0, &u->places, 1, &d, &u->end);
+    u->range.store_begins = true;
+    ind_status status = graph__ordered_scatter(u, 0, &u->rows, 1, &d, &u->range.begin);
+    u->range.store_begins = false;
+    return status ? status : graph__ordered_scatter(u, 0, &u->rows, 1, &d, &u->range.end);
 }
 
 /* Numbers the groups of a level. */
 static ind_status graph__find_groups(graph__ordered *u, int level) {
     ind_expr most = graph__most_groups(u, level);
-    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &u->places, 1, 0, graph__row_groups_element, u};
+    ind__scan_desc scan = {IND_SCAN_SUM, u->number, &u->rows, 1, 0, graph__row_groups_element, u};
     ind__scatter_desc d = {.size = &u->points, .rank = 1, .fn = graph__group_store, .user = u};
-    u->level = level;
-    ind_status status = ind__box_scan(u->l->w->program, &scan, &u->groups[level]);
-    return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->group[level]);
+    u->tree.level = level;
+    ind_status status = ind__box_scan(u->l->w->program, &scan, &u->tree.groups[level]);
+    return status ? status : graph__ordered_scatter(u, -1, &most, 1, &d, &u->tree.group[level]);
 }
 
 static ind_status graph__sum_level(graph__ordered *u, int level,
@@ -526,48 +538,48 @@ static ind_status graph__sum_level(graph__ordered *u, int level,
     for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
     graph__fill fill = {u->compute, 0};
     ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = fn, .user = u};
-    ind__box *into =
-        u->last_sums ? u->sums[0] : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
+    ind__box *into = u->tree.last_sums ? u->tree.sums[0]
+                                       : ind__box_pointwise(p, u->compute, size, d.rank, graph__fill_element, &fill);
     ind__box *sums = NULL;
     ind_status status = ind__box_realise(p, into);
     if (!status) status = ind__box_scatter(p, into, &d, &sums);
-    u->sums[u->last_sums ? 0 : level] = sums;
+    u->tree.sums[u->tree.last_sums ? 0 : level] = sums;
     return status;
 }
 
 /* Reduces all groups of a row to one sum, at the index of its first group. */
 static ind_status graph__sum_groups(graph__ordered *u) {
-    if (graph__at_most(u->points) <= u->first) return IND_OK;
-    int64_t most = (graph__at_most(u->points) - u->first - 1) / GRAPH__GROUP + 1; /* of a row */
+    if (graph__at_most(u->points) <= u->tree.first) return IND_OK;
+    int64_t most = (graph__at_most(u->points) - u->tree.first - 1) / GRAPH__GROUP + 1; /* of a row */
     ind_status status = graph__find_groups(u, 0);
     if (!status && most > 1) status = graph__find_groups(u, 1);
     if (!status) status = graph__sum_level(u, 0, graph__group_sum);
-    u->span = 1;
+    u->tree.span = 1;
     if (status || most == 1) return status;
-    status = graph__sum_level(u, 1, graph__group_join);
+    status = graph__sum_level(u, 1, graph__combine_groups);
     most = (most - 1) / GRAPH__GROUP + 1;
-    for (; !status && most > u->span * GRAPH__LAST_GROUPS; u->span *= GRAPH__GROUP)
-        status = graph__sum_level(u, 1, graph__group_join);
-    u->last_sums = (int)((most - 1) / u->span + 1);
-    return status ? status : graph__sum_level(u, 1, graph__group_join);
+    for (; !status && most > u->tree.span * GRAPH__LAST_GROUPS; u->tree.span *= GRAPH__GROUP)
+        status = graph__sum_level(u, 1, graph__combine_groups);
+    u->tree.last_sums = (int)((most - 1) / u->tree.span + 1);
+    return status ? status : graph__sum_level(u, 1, graph__combine_groups);
 }
 
 /* Returns a number of points that most rows do not exceed if the points are distributed randomly. */
 static int graph__first_points(const graph__ordered *u) {
     int n = 4;
-    while (n < 16 && (double)n * (double)ind_hint(u->places) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
+    while (n < 16 && (double)n * (double)ind_hint(u->rows) < 2.0 * (double)ind_hint(u->points) + 4) n *= 2;
     return n;
 }
 
 static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    u->first = graph__first_points(u);
+    u->tree.first = graph__first_points(u);
     ind_status status = graph__realise_costly(u);
     if (!status) status = graph__sort_points(u);
     if (!status) status = graph__find_edges(u);
     if (!status) status = graph__sum_groups(u);
     if (status) return status;
-    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->places)) { /* rows without points are not read */
+    if (u->in_place && ind_hint(u->points) * 2 < ind_hint(u->rows)) { /* rows without points are not read */
         ind_expr size[IND_MAX_RANK] = {u->points};
         for (int d = 0; d < u->whole; d++) size[1 + d] = u->size[u->rank - u->whole + d];
         ind__scatter_desc d = {.size = size, .rank = 1 + u->whole, .fn = graph__ordered_total_store, .user = u};
@@ -578,28 +590,28 @@ static ind_status graph__ordered_by_sorting(graph__ordered *u, ind__box **result
 }
 
 /* Returns the point's value if the point is for this element, else the neutral value. index: the element, the point. */
-static ind_value graph__ordered_looked_at(ind_ops *o, const ind_expr *index, int rank, void *user) {
+static ind_value graph__ordered_matching_point(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const int outer = u->rank - u->whole;
     const ind_expr *point = index + u->base->rank;
     ind_expr at[IND_MAX_RANK];
-    ind_value place = ind_op_index(o, graph__ordered_place(u, index), IND_I64);
-    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), place);
+    ind_value position = ind_op_index(o, graph__ordered_row_number(u, index), IND_I64);
+    ind_value own = ind_op_eq(o, ind__box_load(o, u->key, point, outer), position);
     (void)rank;
-    if (u->l->mode == IND_REDUCE_NONE) {
+    if (u->l->scatter.mode == IND_REDUCE_NONE) {
         ind_value number = ind_op_index(o, ind__linearise(u->l->context, point, u->size, outer), IND_I64);
         return ind_op_where(o, own, number, ind_op_constant_int(o, -1, IND_I64));
     }
     for (int d = 0; d < u->rank; d++) at[d] = d < outer ? point[d] : index[u->base->rank - u->rank + d];
-    ind_value neutral = ind_op_constant(o, u->l->mode == IND_REDUCE_PROD, u->compute);
+    ind_value neutral = ind_op_constant(o, u->l->scatter.mode == IND_REDUCE_PROD, u->compute);
     return ind_op_where(o, own, ind__box_load(o, u->value, at, u->rank), neutral);
 }
 
 static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ordered *u = user;
     const ind_expr *inner = index + rank - u->whole;
-    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->meeting, index, rank);
-    if (u->l->mode != IND_REDUCE_NONE) return graph__ordered_join(o, u, old, met);
+    ind_value old = ind__box_load(o, u->base, index, rank), met = ind__box_load(o, u->combined, index, rank);
+    if (u->l->scatter.mode != IND_REDUCE_NONE) return graph__ordered_combine(o, u, old, met);
     ind_value any = ind_op_ge(o, met, ind_op_constant_int(o, 0, IND_I64)), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, any) : any;
     ind_expr number = ind_op_indirect(o, met, ind_expr_max(u->points, ind_int(u->l->context, 1)), false);
@@ -608,20 +620,20 @@ static ind_value graph__ordered_changed(ind_ops *o, const ind_expr *index, int r
     return ind_op_where(o, any, v, old);
 }
 
-static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result) {
+static ind_status graph__ordered_over_points(graph__ordered *u, ind__box **result) {
     ind__lowered *p = u->l->w->program;
-    bool picks = u->l->mode == IND_REDUCE_NONE;
-    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->mode,
+    bool picks = u->l->scatter.mode == IND_REDUCE_NONE;
+    ind__reduction_desc d = {.type = picks ? IND_REDUCE_MAX : u->l->scatter.mode,
                              .dtype = picks ? IND_I64 : u->compute,
                              .size = u->base->size,
                              .rank = u->base->rank,
                              .rrange = u->size,
                              .rrank = u->rank - u->whole,
-                             .fn = graph__ordered_looked_at,
+                             .fn = graph__ordered_matching_point,
                              .user = u};
     ind_status status = ind__box_realise(p, u->key);
     if (!status) status = ind__box_realise(p, u->value);
-    if (!status) status = ind__box_reduction(p, &d, &u->meeting);
+    if (!status) status = ind__box_reduction(p, &d, &u->combined);
     if (status) return status;
     *result = ind__box_pointwise(p, u->base->storage->dtype, u->base->size, u->base->rank, graph__ordered_changed, u);
     return ind__box_realise(p, *result);
@@ -630,14 +642,14 @@ static ind_status graph__ordered_by_looking(graph__ordered *u, ind__box **result
 static graph__ordered graph__ordered_of(graph__lower_ctx *l, ind__box *base, const ind_expr *size, int rank) {
     ind__lowered *p = l->w->program;
     graph__ordered u = {.l = l, .base = base, .size = size, .rank = rank};
-    u.whole = l->into || rank == 0 ? 0 : l->whole_dims < rank ? l->whole_dims : rank - 1;
+    u.whole = l->scatter.into || rank == 0 ? 0 : l->scatter.whole_dims < rank ? l->scatter.whole_dims : rank - 1;
     if (rank - u.whole > IND_MAX_RANK - 2 || u.whole > IND_MAX_RANK - 2) u.whole = 0;
     u.points = ind_expr_product(l->context, size, rank - u.whole);
-    u.places = ind_expr_product(l->context, base->size, base->rank - u.whole);
+    u.rows = ind_expr_product(l->context, base->size, base->rank - u.whole);
     u.compute = ind_dtype_compute(base->storage->dtype);
-    bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.places) <= INT32_MAX;
+    bool fits = graph__at_most(u.points) <= INT32_MAX && graph__at_most(u.rows) <= INT32_MAX;
     u.number = fits ? IND_I32 : IND_I64;
-    u.in_place = l->into || base == graph__lower_operand_box(l, 0);
+    u.in_place = l->scatter.into || base == graph__lower_operand_box(l, 0);
     u.key = ind__box_pointwise(p, IND_I64, size, rank - u.whole, graph__ordered_key, &u);
     u.checked = true;
     u.value = ind__box_pointwise(p, u.compute, size, rank, graph__ordered_value, &u);
@@ -650,12 +662,12 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
     graph__ordered u = graph__ordered_of(l, base, size, rank);
     if (!u.key || !u.value) return ind__failed(l->context);
     ind_expr elements = ind_expr_product(l->context, base->size, base->rank);
-    bool replaces = l->mode == IND_REDUCE_NONE;
+    bool replaces = l->scatter.mode == IND_REDUCE_NONE;
     bool few = (double)ind_hint(u.points) * (double)ind_hint(elements) <= (double)p->policy.look_steps;
     p->note = few        ? "in order: each element looks at all points"
               : replaces ? "in order: the last point of each element"
                          : "in order: points sorted by element";
-    ind_status status = few        ? graph__ordered_by_looking(&u, result)
+    ind_status status = few        ? graph__ordered_over_points(&u, result)
                         : replaces ? graph__ordered_by_last(&u, result)
                                    : graph__ordered_by_sorting(&u, result);
     p->note = NULL;
@@ -665,13 +677,13 @@ static ind_status graph__lower_ordered(graph__lower_ctx *l, ind__box *base, cons
 /* True if the order of the points of an element may change the result. */
 static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     ind_expr points = ind_expr_product(l->context, size, rank);
-    bool joins = l->mode == IND_REDUCE_SUM || l->mode == IND_REDUCE_PROD;
+    bool combines = l->scatter.mode == IND_REDUCE_SUM || l->scatter.mode == IND_REDUCE_PROD;
     bool one_value = l->part[0] || l->node->op == IND_OP_INDEX_FILL ||
                      (l->node->op == IND_OP_SCATTER && !graph__lower_has_operand(l, 2));
     if (graph__size_is_zero(points) || graph__size_is_one(points)) return false;
     if (ind__op_has(l->node->op, 'Z')) return false; /* points do not share elements, or add integers */
-    if (joins) return ind_dtype_is_float(base->storage->dtype);
-    return l->mode == IND_REDUCE_NONE && !one_value && l->scatter != graph__put_part_element;
+    if (combines) return ind_dtype_is_float(base->storage->dtype);
+    return l->scatter.mode == IND_REDUCE_NONE && !one_value && l->scatter.record != graph__put_part_element;
 }
 
 /* ---- sums of rows by lists, for few points per row: one loop over all rows reads each row once, combines it with its
@@ -681,14 +693,14 @@ static bool graph__order_matters(const graph__lower_ctx *l, const ind__box *base
    same for the points strictly between them. Points still in between afterwards, of rows with more points, are added by
    atomics. */
 
-#define GRAPH__RANGES 2
-#define GRAPH__ROUNDS 2
+#define GRAPH__RANGES      2
+#define GRAPH__LIST_PASSES 2
 
 typedef struct graph__lists {
     graph__ordered u;
-    ind__box *least[GRAPH__ROUNDS], *greatest[GRAPH__ROUNDS]; /* numbers of points, by row and range */
-    int round;                                                /* iteration being recorded, .. */
-    bool least_now;                                           /* .. and which of the two arrays */
+    ind__box *least[GRAPH__LIST_PASSES], *greatest[GRAPH__LIST_PASSES]; /* numbers of points, by row and range */
+    int pass;                                                           /* iteration being recorded, .. */
+    bool least_now;                                                     /* .. and which of the two arrays */
 } graph__lists;
 
 /* Returns the range of a point's number. */
@@ -710,19 +722,19 @@ static void graph__lists_store(ind_ops *o, const ind_expr *index, int rank, uint
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, index[0])};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    if (s->round) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->round - 1));
+    if (s->pass) inside = ind_op_and(o, inside, graph__lists_between(o, s, at, number, s->pass - 1));
     o->mask = (ind_value){0};
     ind__emit_scatter(o, to, at, 2, number, inside, s->least_now ? IND_REDUCE_MIN : IND_REDUCE_MAX);
 }
 
 static ind_status graph__lists_find(graph__lists *s) {
-    ind_expr size[2] = {s->u.places, ind_int(s->u.l->context, GRAPH__RANGES)};
+    ind_expr size[2] = {s->u.rows, ind_int(s->u.l->context, GRAPH__RANGES)};
     ind__scatter_desc d = {.size = &s->u.points, .rank = 1, .fn = graph__lists_store, .user = s};
-    for (s->round = 0; s->round < GRAPH__ROUNDS; s->round++) {
+    for (s->pass = 0; s->pass < GRAPH__LIST_PASSES; s->pass++) {
         s->least_now = true;
-        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->round]);
+        ind_status status = graph__ordered_scatter(&s->u, INT32_MAX, size, 2, &d, &s->least[s->pass]);
         s->least_now = false;
-        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->round]);
+        if (!status) status = graph__ordered_scatter(&s->u, -1, size, 2, &d, &s->greatest[s->pass]);
         if (status) return status;
     }
     return IND_OK;
@@ -733,15 +745,15 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
     const ind_expr *inner = index + rank - s->u.whole;
     ind_value sum = ind_op_cast(o, ind__box_load(o, s->u.base, index, rank), s->u.compute);
     ind_value none = graph__number(o, &s->u, INT32_MAX);
-    ind_expr at[2] = {graph__ordered_place(&s->u, index)};
+    ind_expr at[2] = {graph__ordered_row_number(&s->u, index)};
     for (int range = 0; range < GRAPH__RANGES; range++) {
-        ind_value low[GRAPH__ROUNDS];
+        ind_value low[GRAPH__LIST_PASSES];
         at[1] = ind_int(s->u.l->context, range);
-        for (int k = 0; k < GRAPH__ROUNDS; k++) {
+        for (int k = 0; k < GRAPH__LIST_PASSES; k++) {
             low[k] = ind__box_load(o, s->least[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_lt(o, low[k], none), low[k], inner);
         }
-        for (int k = GRAPH__ROUNDS; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
+        for (int k = GRAPH__LIST_PASSES; k-- > 0;) { /* with one point least equals greatest; with none it exceeds it */
             ind_value high = ind__box_load(o, s->greatest[k], at, 2);
             sum = graph__ordered_add(o, &s->u, sum, ind_op_gt(o, high, low[k]), high, inner);
         }
@@ -750,17 +762,17 @@ static ind_value graph__lists_sum(ind_ops *o, const ind_expr *index, int rank, v
 }
 
 /* Adds the points that are in no list. */
-static void graph__lists_rest(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
+static void graph__lists_remainder(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     const graph__lists *s = user;
     ind_expr point = ind__linearise(s->u.l->context, index, s->u.size, rank - s->u.whole);
     ind_value inside, key = graph__ordered_flat_key(o, &point, 1, (void *)&s->u);
     ind_expr at[2] = {graph__ordered_row(o, &s->u, key, &inside), graph__lists_range(s, point)};
     if (!ind__ok(at[0])) return;
     o->mask = inside;
-    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__ROUNDS - 1));
+    graph__ordered_mask(o, graph__lists_between(o, s, at, graph__number_at(o, &s->u, point), GRAPH__LIST_PASSES - 1));
     ind__capture c = graph__ordered_capture(o, index, rank, s->u.l, true);
     o->seldom = true;
-    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->mode);
+    if (c.set) ind__emit_scatter(o, to, c.index, s->u.base->rank, c.value, o->mask, s->u.l->scatter.mode);
     o->seldom = false;
     o->mask = (ind_value){0};
 }
@@ -777,7 +789,7 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
     ind__box *sums = NULL;
     if (!status) sums = ind__box_pointwise(p, base->storage->dtype, base->size, base->rank, graph__lists_sum, &s);
     if (!status) status = ind__box_realise(p, sums);
-    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_rest, .user = &s};
+    ind__scatter_desc rest = {.size = size, .rank = rank, .fn = graph__lists_remainder, .user = &s};
     if (!status) status = ind__box_scatter(p, sums, &rest, result);
     p->note = NULL;
     return status;
@@ -789,11 +801,13 @@ static ind_status graph__lower_lists(graph__lower_ctx *l, ind__box *base, const 
    once. Finding the lists takes about 128 bytes per point. Finding the points without a list takes about the time of
    reading their rows. 16-bit elements take as many instructions as others, for half of the bytes. Lists suit few points
    per row: with four, one range in 20 has more points than its lists can take. */
-static bool graph__lists_pay(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
+static bool graph__lists_profitable(const graph__lower_ctx *l, const ind__box *base, const ind_expr *size, int rank) {
     const double bytes = ind_dtype_bytes(base->storage->dtype);
-    if (l->into || l->mode != IND_REDUCE_SUM || l->whole_dims == 0 || l->whole_dims >= rank || bytes < 4) return false;
-    ind_expr num_points = ind_expr_product(l->context, size, rank - l->whole_dims);
-    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->whole_dims);
+    if (l->scatter.into || l->scatter.mode != IND_REDUCE_SUM || l->scatter.whole_dims == 0 ||
+        l->scatter.whole_dims >= rank || bytes < 4)
+        return false;
+    ind_expr num_points = ind_expr_product(l->context, size, rank - l->scatter.whole_dims);
+    ind_expr num_rows = ind_expr_product(l->context, base->size, base->rank - l->scatter.whole_dims);
     const double points = (double)ind_hint(num_points),
                  sources = bytes * (double)ind_hint(ind_expr_product(l->context, size, rank));
     const double rows = bytes * (double)ind_hint(ind_expr_product(l->context, base->size, base->rank));
@@ -808,11 +822,11 @@ static ind_status graph__lower_scatter_loop(graph__lower_ctx *l, ind__box *base,
                                             graph__lower_scatter_fn fn, ind_reduction mode, ind__box **result) {
     const bool once = fn == graph__put_part_element; /* all other scatter indices are data */
     ind__scatter_desc d = {.size = size, .rank = rank, .fn = graph__lower_run_scatter, .user = l, .each_once = once};
-    l->scatter = fn;
-    l->mode = mode;
+    l->scatter.record = fn;
+    l->scatter.mode = mode;
     if (base && l->w->deterministic && graph__order_matters(l, base, size, rank))
         return graph__lower_ordered(l, base, size, rank, result);
-    if (base && graph__order_matters(l, base, size, rank) && graph__lists_pay(l, base, size, rank))
+    if (base && graph__order_matters(l, base, size, rank) && graph__lists_profitable(l, base, size, rank))
         return graph__lower_lists(l, base, size, rank, result);
     return base ? ind__box_scatter(l->w->program, base, &d, result) : ind__failed(l->context);
 }

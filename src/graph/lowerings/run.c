@@ -2,7 +2,7 @@
 
 /* Counts the reads of each tensor by later ops. A composite op reads its input once to reduce it and once after
    that. */
-static void graph__count_users(const graph__lower_walk *w) {
+static void graph__count_users(const graph__lowering *w) {
     for (uint32_t i = 1; i < w->graph->num_nodes; i++) {
         const ind__node *n = &w->graph->node[i];
         for (uint32_t k = 0; k < n->num_operands; k++)
@@ -17,7 +17,7 @@ static void graph__count_users(const graph__lower_walk *w) {
 
 /* Stores outputs when they are computed, so that later ops read them. A constant is stored last: later ops use its
    value. */
-static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tensor, bool constants) {
+static ind_status graph__lower_outputs(const graph__lowering *w, uint32_t tensor, bool constants) {
     ind__box *x = w->box[tensor];
     bool constant = !x->storage->buffer && x->storage->num_reads == 0;
     if (constant && !constants) return IND_OK;
@@ -30,7 +30,7 @@ static ind_status graph__lower_outputs(const graph__lower_walk *w, uint32_t tens
     return IND_OK;
 }
 
-static void graph__link_outputs(const graph__lower_walk *w) {
+static void graph__link_outputs(const graph__lowering *w) {
     for (uint32_t i = w->graph->num_outputs; i-- > 0;) {
         uint32_t *first = &w->first_output[w->graph->output[i].tensor];
         w->next_output[i] = *first;
@@ -47,7 +47,7 @@ static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_st
     return ind__fail(c, status, "%s: %s", op, why);
 }
 
-static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
+static ind_status graph__lower_node(graph__lowering *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
     graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = ind__implementation_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
@@ -76,25 +76,25 @@ static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
 /* ---- mutated inputs: each memory contains its new value after the last kernel ---- */
 
 /* Returns the newest version of an input's buffer. */
-static uint32_t graph__newest(const graph__lower_walk *w, uint32_t input) {
+static uint32_t graph__newest(const graph__lowering *w, uint32_t input) {
     uint32_t buffer = w->box[input]->storage->buffer;
     while (w->program->buffer[buffer].mutated_by) buffer = w->program->buffer[buffer].mutated_by;
     return buffer;
 }
 
-static bool graph__mutation_is_done(const graph__lower_walk *w, const struct ind__mutation *m) {
+static bool graph__mutation_is_done(const graph__lowering *w, const struct ind__mutation *m) {
     const ind__box *v = w->box[m->value];
     return v->identity && v->storage->buffer && v->storage->buffer == graph__newest(w, m->input);
 }
 
-static bool graph__is_mutated(const graph__lower_walk *w, uint32_t home) {
+static bool graph__is_mutated(const graph__lowering *w, uint32_t home) {
     const ind__buffer *b = &w->program->buffer[home];
     return b->kind == IND__BUFFER_INPUT &&
            ind__find_mutation(w->graph, ind__find_tensor(w->graph, b->name, strlen(b->name)));
 }
 
 /* True if the body reads memory that runs change, other than `own`. */
-static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, uint32_t own) {
+static bool graph__reads_mutated(const graph__lowering *w, const ind_body *b, uint32_t own) {
     for (uint32_t i = 1; i < b->num_inst; i++) {
         if (b->inst[i].op != IND_LOOP_LOAD) continue;
         uint32_t home = ind__buffer_home(w->program, b->inst[i].source);
@@ -105,7 +105,7 @@ static bool graph__reads_mutated(const graph__lower_walk *w, const ind_body *b, 
 
 /* Protects a value from later stores into inputs. If it is in the memory of a mutated input, it is copied. If it would
    later read the memory of another one, it is computed now. */
-static ind_status graph__keep_value(const graph__lower_walk *w, const struct ind__mutation *m, ind__box **value) {
+static ind_status graph__protect_value(const graph__lowering *w, const struct ind__mutation *m, ind__box **value) {
     ind__lowered *p = w->program;
     ind__box *v = *value = w->box[m->value];
     if (graph__mutation_is_done(w, m)) return IND_OK;
@@ -123,7 +123,7 @@ static void graph__mutate_element(ind_ops *o, const ind_expr *index, int rank, u
     ind__emit_store(o, to, only, rank, ind__box_load(o, (const ind__box *)value, only, rank));
 }
 
-static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct ind__mutation *m, ind__box *value) {
+static ind_status graph__lower_mutation(const graph__lowering *w, const struct ind__mutation *m, ind__box *value) {
     if (graph__mutation_is_done(w, m)) return IND_OK;
     const ind__tensor_info *x = &w->graph->tensor[m->input];
     ind__scatter_desc d = {
@@ -133,14 +133,14 @@ static ind_status graph__lower_mutation(const graph__lower_walk *w, const struct
     return to ? ind__box_scatter(w->program, to, &d, &result) : ind__failed(w->graph->context);
 }
 
-static ind_status graph__lower_mutations(const graph__lower_walk *w) {
+static ind_status graph__lower_mutations(const graph__lowering *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
     ind__box **value = ind__alloc(g->context, (g->num_mutations + (size_t)1) * sizeof *value);
     if (!value) return ind__failed(g->context);
     for (uint32_t i = 0; !status && i < g->num_mutations; i++) {
         w->program->origin = g->tensor[g->mutation[i].value].node;
-        status = graph__keep_value(w, &g->mutation[i], &value[i]);
+        status = graph__protect_value(w, &g->mutation[i], &value[i]);
     }
     for (uint32_t i = 0; !status && i < g->num_mutations; i++)
         status = graph__lower_mutation(w, &g->mutation[i], value[i]);
@@ -148,7 +148,7 @@ static ind_status graph__lower_mutations(const graph__lower_walk *w) {
     return status;
 }
 
-static ind_status graph__lower_all(graph__lower_walk *w) {
+static ind_status graph__lower_all(graph__lowering *w) {
     const ind_graph *g = w->graph;
     ind_status status = IND_OK;
     graph__count_users(w);
@@ -168,7 +168,7 @@ ind_status ind__graph_lower(const ind_graph *g, const ind_realise_policy *policy
     ind_context *c = g->context;
     ind_status status = ind__lowered_init(out, c, policy);
     if (status) return status;
-    graph__lower_walk w = {.graph = g, .program = out, .deterministic = deterministic};
+    graph__lowering w = {.graph = g, .program = out, .deterministic = deterministic};
     w.box = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.box);
     w.users = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.users);
     w.first_output = ind__alloc(c, (g->num_tensors + (size_t)1) * sizeof *w.first_output);

@@ -6,7 +6,7 @@ static bool graph__same_memory(const ind__box *a, const ind__box *b) {
 }
 
 /* True if the memory of the box may be overwritten: its buffer belongs to the program or to a mutated input. */
-static bool graph__may_overwrite(const graph__lower_walk *w, const ind__box *x) {
+static bool graph__may_overwrite(const graph__lowering *w, const ind__box *x) {
     if (!x->identity) return false;
     if (!x->storage->buffer) return true;
     const ind__buffer *b = &w->program->buffer[x->storage->buffer];
@@ -22,7 +22,7 @@ static bool graph__last_read(const graph__lower_ctx *l, const ind__box *x) {
     return x->storage->last_reader <= (uint32_t)(l->node - l->w->graph->node);
 }
 
-static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
+static bool graph__is_last_use(const graph__lower_ctx *l, const ind__box *x) {
     if (!graph__may_overwrite(l->w, x)) return false;
     for (uint32_t k = 1; k < l->node->num_operands; k++)
         if (graph__same_memory(x, graph__lower_operand_box(l, k))) return false;
@@ -30,7 +30,7 @@ static bool graph__dies_here(const graph__lower_ctx *l, const ind__box *x) {
 }
 
 /* Records, for the schedule's text, the reader that prevents a change of operand 0 in place. */
-static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
+static void graph__record_copy(const graph__lower_ctx *l, const ind__box *x) {
     ind__lowered *p = l->w->program;
     const uint32_t here = (uint32_t)(l->node - l->w->graph->node);
     if (!x->storage->buffer || !graph__may_overwrite(l->w, x)) return;
@@ -42,9 +42,9 @@ static void graph__note_kept(const graph__lower_ctx *l, const ind__box *x) {
 /* Returns a buffer with the values of operand 0, which this op may change. */
 static ind__box *graph__lower_base(graph__lower_ctx *l) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    if (l->into) return l->into;
-    if (!graph__dies_here(l, self)) {
-        graph__note_kept(l, self);
+    if (l->scatter.into) return l->scatter.into;
+    if (!graph__is_last_use(l, self)) {
+        graph__record_copy(l, self);
         return ind__box_copy(l->w->program, self);
     }
     return ind__box_realise(l->w->program, self) ? NULL : self;
@@ -52,29 +52,29 @@ static ind__box *graph__lower_base(graph__lower_ctx *l) {
 
 static void graph__lower_run_scatter(ind_ops *o, const ind_expr *index, int rank, uint32_t to, void *user) {
     graph__lower_ctx *l = user;
-    l->scatter(o, index, rank, to, l);
+    l->scatter.record(o, index, rank, to, l);
 }
 
 static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
 
 /* Maps element `at` of operand 0 to the element of the memory that is written. */
-static int graph__placed(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
+static int graph__written_index(const graph__lower_ctx *l, const ind_expr *at, int rank, ind_expr *out) {
     ind_expr from[IND_MAX_RANK];
-    if (!l->into) {
+    if (!l->scatter.into) {
         memcpy(out, at, (size_t)rank * sizeof *at);
         return rank;
     }
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, x->size[d]);
-    for (int k = 0; k < l->into->rank; k++) out[k] = ind__substitute(l->place[k], from, at, x->rank);
-    return l->into->rank;
+    for (int k = 0; k < l->scatter.into->rank; k++) out[k] = ind__substitute(l->scatter.index[k], from, at, x->rank);
+    return l->scatter.into->rank;
 }
 
 static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t to, const ind_expr *at, int rank,
                                 ind_value v, ind_value mask) {
     ind_expr placed[IND_MAX_RANK];
-    rank = graph__placed(l, at, rank, placed);
-    ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
+    rank = graph__written_index(l, at, rank, placed);
+    ind__emit_scatter(o, to, placed, rank, v, mask, l->scatter.mode);
 }
 
 /* Reads an index into a dimension from memory. *mask: this and the earlier indices are in range. Others are reported

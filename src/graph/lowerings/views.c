@@ -21,7 +21,7 @@ static void graph__lower_same_indices(const graph__lower_ctx *l, ind_expr map[IN
 }
 
 /* Maps element `index` of a diagonal to an index of the tensor of this rank. */
-static void graph__diagonal_place(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
+static void graph__diagonal_index(const ind__attr *attr, int rank, const ind_expr *index, ind_expr *map) {
     int64_t offset = attr[0].i;
     int a = graph__from_end(attr[1].i, rank), b = graph__from_end(attr[2].i, rank), next = 0;
     ind_expr at = index[rank - 2];

@@ -8,8 +8,8 @@
        CSE    needs  nothing                                    keeps  everything; custom ops and inputs are not merged
        DCE    needs  nothing (it chooses what is copied)        keeps  inputs and constants: they stay bindings
 
-   Iterations repeat until nothing changes, at most IND__MAX_ROUNDS times. */
-#define IND__MAX_ROUNDS 8
+   Iterations repeat until nothing changes, at most IND__MAX_ITERATIONS times. */
+#define IND__MAX_ITERATIONS 8
 
 typedef struct graph__rewrite {
     const ind_graph *from;

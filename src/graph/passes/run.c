@@ -134,7 +134,7 @@ static ind_status graph__copy_nodes(graph__rewrite *r, uint32_t *operands) {
 }
 
 /* One iteration: *out is a rewritten copy of g. */
-static ind_status graph__rewrite_round(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
+static ind_status graph__rewrite_once(const ind_graph *g, uint32_t enabled, ind_graph **out, bool *changed) {
     ind_context *c = g->context;
     graph__rewrite r = {.from = g, .enabled = enabled, .seen_size = 64};
     uint32_t most = 1;
@@ -178,9 +178,9 @@ ind_status ind__graph_optimise(const ind_graph *g, uint32_t disabled_passes, ind
     bool changed;
     ind_graph *next = NULL;
     *out = NULL;
-    ind_status status = graph__rewrite_round(g, ~disabled_passes, out, &changed);
-    for (int round = 1; status == IND_OK && changed && round < IND__MAX_ROUNDS; round++) {
-        status = graph__rewrite_round(*out, ~disabled_passes, &next, &changed);
+    ind_status status = graph__rewrite_once(g, ~disabled_passes, out, &changed);
+    for (int iteration = 1; status == IND_OK && changed && iteration < IND__MAX_ITERATIONS; iteration++) {
+        status = graph__rewrite_once(*out, ~disabled_passes, &next, &changed);
         ind_graph_destroy(*out);
         *out = next;
     }

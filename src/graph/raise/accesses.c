@@ -11,7 +11,7 @@ static ind_tensor graph__raise_whole_view(graph__raise *r, const graph__raised_b
     bool sorted = true;
     for (int k = 0; k < num; k++) size[k] = s->extent[order[k]];
     for (int k = 1; k < num; k++) sorted = sorted && order[k] > order[k - 1];
-    ind_tensor x = b->held;
+    ind_tensor x = b->contents;
     if (!sorted) x = graph__raise_reshape(r, x, size, num);
     if (!sorted) return graph__raise_over(r, x, order, num, s->n);
     for (int k = 0; k < s->n; k++) size[k] = s->used[k] ? s->extent[k] : ind_int(r->c, 1);
@@ -71,7 +71,7 @@ static ind_tensor graph__raise_slice(graph__raise *r, ind_tensor x, int dim, ind
 /* A part of x: one element or a range along each dimension. */
 static ind_tensor graph__raise_part_view(graph__raise *r, const graph__raised_buffer *b, const graph__strided *s) {
     graph__slices p;
-    ind_tensor x = b->held;
+    ind_tensor x = b->contents;
     int of[IND_MAX_RANK], num = 0;
     if (!graph__find_slices(r, b, s, &p)) return (ind_tensor){r->g, 0};
     for (int d = 0; d < b->rank; d++)
@@ -98,7 +98,7 @@ static ind_tensor graph__raise_as_strided(graph__raise *r, const graph__raised_b
     ind__attr a[3] = {ind__attr_sizes(size, s->n), ind__attr_sizes(s->stride, s->n), ind__attr_size(s->offset)};
     if (!known || s->n > IND_MAX_RANK) return (ind_tensor){r->g, 0};
     if (ind__is_int(s->offset, 0)) a[2].kind = IND__ATTR_NONE; /* the beginning of the buffer */
-    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->held, 1, a, 3);
+    return graph__raise_call(r, IND_OP_AS_STRIDED, &b->contents, 1, a, 3);
 }
 
 /* The elements of a buffer at e, as a view with one dimension per symbol. id 0, without an error: there is no such
@@ -199,7 +199,7 @@ static ind_tensor graph__raise_padded(graph__raise *r, ind_tensor flat) {
 /* The elements at e; any element where the mask is false. */
 static ind_tensor graph__raise_take(graph__raise *r, const graph__raised_buffer *b, ind_expr e, ind_tensor mask) {
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), zero = ind_int(r->c, 0), one = ind_int(r->c, 1);
-    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->held, ind_dtype_compute(b->dtype));
+    ind_tensor at = graph__raise_expr(r, e), x = graph__raise_cast(r, b->contents, ind_dtype_compute(b->dtype));
     if (mask.id && !ind_known_lt(zero, numel)) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
         at = graph__raise_where(r, mask, at, graph__raise_expr(r, numel));

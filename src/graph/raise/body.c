@@ -33,14 +33,14 @@ static ind_tensor graph__raise_inst(graph__raise *r, uint32_t n) {
 }
 
 /* Merges loops v and v + 1, even if indices then need divisions. */
-static bool graph__raise_force_join(ind__loops *l, int v) {
+static bool graph__raise_merge_pair(ind__loops *l, int v) {
     ind_expr inner = l->extent[v + 1], pair[2] = {l->var[v], l->var[v + 1]};
     ind_expr extent = ind_expr_mul(l->extent[v], inner);
-    ind_expr joined = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
+    ind_expr merged = ind__index_symbol(l->context, v < l->rank ? 'i' : 'r', 2 * IND_MAX_RANK + v, extent);
     if (!ind_known_le(ind_int(l->context, 1), inner)) return false;
-    ind_expr value[2] = {ind_expr_floordiv(joined, inner), ind_expr_mod(joined, inner)};
+    ind_expr value[2] = {ind_expr_floordiv(merged, inner), ind_expr_mod(merged, inner)};
     for (uint32_t k = 0; k < l->num_index; k++) l->index[k] = ind__substitute(l->index[k], pair, value, 2);
-    l->var[v] = joined, l->extent[v] = extent;
+    l->var[v] = merged, l->extent[v] = extent;
     for (int k = v + 1; k + 1 < l->rank + l->rrank; k++) l->var[k] = l->var[k + 1], l->extent[k] = l->extent[k + 1];
     if (v < l->rank)
         l->rank--;
@@ -51,14 +51,14 @@ static bool graph__raise_force_join(ind__loops *l, int v) {
 
 /* Merges loops if there are more than a tensor may have dimensions: first those whose merging leaves every index
    affine, then the last ones of the reduction or of the parallel loops. */
-static bool graph__raise_join_loops(ind__loops *l) {
-    bool joined = true;
-    while (joined && l->rank + l->rrank > IND_MAX_RANK) {
-        joined = false;
-        for (int v = l->rank + l->rrank - 2; !joined && v >= 0; v--)
-            joined = v + 1 != l->rank && ind__loops_merge(l, v);
-        if (!joined && l->rrank > 1) joined = graph__raise_force_join(l, l->rank + l->rrank - 2);
-        if (!joined && l->rank > 1) joined = graph__raise_force_join(l, l->rank - 2);
+static bool graph__raise_merge_loops(ind__loops *l) {
+    bool merged = true;
+    while (merged && l->rank + l->rrank > IND_MAX_RANK) {
+        merged = false;
+        for (int v = l->rank + l->rrank - 2; !merged && v >= 0; v--)
+            merged = v + 1 != l->rank && ind__loops_merge(l, v);
+        if (!merged && l->rrank > 1) merged = graph__raise_merge_pair(l, l->rank + l->rrank - 2);
+        if (!merged && l->rank > 1) merged = graph__raise_merge_pair(l, l->rank - 2);
     }
     return l->rank + l->rrank <= IND_MAX_RANK;
 }

@@ -187,8 +187,8 @@ static ind_tensor graph__raise_expr(graph__raise *r, ind_expr e) {
     for (uint32_t k = 0; k < r->num_made; k++)
         if (ind_expr_same(r->made[k].e, e)) return r->made[k].t;
     ind_tensor t = graph__raise_expr_op(r, e);
-    void *place = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
-    if (!place) return (ind_tensor){r->g, 0};
+    void *slot = ind__grow(r->c, (void **)&r->made, &r->num_made, &r->cap_made, sizeof *r->made, 1);
+    if (!slot) return (ind_tensor){r->g, 0};
     r->made[r->num_made - 1].e = e;
     r->made[r->num_made - 1].t = t;
     return t;

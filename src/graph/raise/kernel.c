@@ -34,7 +34,7 @@ static void graph__raise_kernel_buffers(graph__raise *r, const ind__lowered *p, 
         if (i < k->num_reads || !old) continue;
         graph__raise_describe(r, p, old);
         graph__raise_source(r, old, IND_OP_INPUT);
-        r->buffer[n].held = r->buffer[old].held;
+        r->buffer[n].contents = r->buffer[old].contents;
     }
 }
 
@@ -43,34 +43,34 @@ static void graph__raise_kernel_results(graph__raise *r, const ind__lowered *p, 
     for (uint32_t i = k->num_reads; i < k->num_args && !r->g->status; i++) {
         const graph__raised_buffer *b = &r->buffer[k->arg[i]];
         uint32_t old = p->buffer[k->arg[i]].mutates;
-        ind_tensor y = b->held;
+        ind_tensor y = b->contents;
         if (r->body->call && r->body->call->workspace == k->arg[i]) continue;
         if (!old) {
             (void)ind_output(r->g, b->name, y);
             continue;
         }
         if (y.id && (ind__is_source(r->g, y.id) || r->g->tensor[y.id].named)) y = graph__raise_one(r, IND_OP_CLONE, y);
-        (void)ind_mutate(r->buffer[old].held, ind_named(y, b->name));
+        (void)ind_mutate(r->buffer[old].contents, ind_named(y, b->name));
     }
 }
 
 /* Renames results in order, as removed tensors leave gaps in the numbers. Outputs and new values keep their names. */
 static bool graph__raise_rename(ind_graph *g) {
-    uint8_t *kept = ind__alloc(g->context, g->num_tensors);
-    bool ok = kept != NULL;
-    for (uint32_t i = 0; ok && i < g->num_outputs; i++) kept[g->output[i].tensor] = 1;
-    for (uint32_t i = 0; ok && i < g->num_mutations; i++) kept[g->mutation[i].value] = 1;
+    uint8_t *keeps_name = ind__alloc(g->context, g->num_tensors);
+    bool ok = keeps_name != NULL;
+    for (uint32_t i = 0; ok && i < g->num_outputs; i++) keeps_name[g->output[i].tensor] = 1;
+    for (uint32_t i = 0; ok && i < g->num_mutations; i++) keeps_name[g->mutation[i].value] = 1;
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
-        kept[t] = kept[t] || g->tensor[t].weak || ind__is_source(g, t);
-        const char *name = kept[t] ? NULL : g->tensor[t].name;
+        keeps_name[t] = keeps_name[t] || g->tensor[t].weak || ind__is_source(g, t);
+        const char *name = keeps_name[t] ? NULL : g->tensor[t].name;
         if (name) ind__find_slot(g, name, strlen(name))->tensor = 0;
-        if (!kept[t]) g->tensor[t].name = NULL;
+        if (!keeps_name[t]) g->tensor[t].name = NULL;
     }
     for (uint32_t t = 1; ok && t < g->num_tensors; t++) {
         ind_graph_op op = g->node[g->tensor[t].node].op;
-        if (!kept[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
+        if (!keeps_name[t]) ok = ind__make_name(g, t, op, ind__op_name(op));
     }
-    ind__free(g->context, kept);
+    ind__free(g->context, keeps_name);
     return ok;
 }
 

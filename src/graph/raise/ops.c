@@ -98,10 +98,10 @@ static ind__attr graph__raise_dims(graph__raise *r, ind_expr *list, const int *d
 /* Permutes only dimensions of size other than 1. If only dimensions of size 1 move, a reshape suffices. */
 static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int *dims, int rank) {
     ind_expr list[IND_MAX_RANK], size[IND_MAX_RANK], kept[IND_MAX_RANK], one = ind_int(r->c, 1);
-    int place[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
+    int position[IND_MAX_RANK], moved[IND_MAX_RANK], last = -1, n = 0, m = 0;
     bool in_order = true;
     for (int d = 0; d < rank; d++) {
-        place[d] = n; /* index of dimension d among those of size other than 1 */
+        position[d] = n; /* index of dimension d among those of size other than 1 */
         if (!ind_expr_same(ind_tensor_size(x, d), one)) kept[n++] = ind_tensor_size(x, d);
     }
     for (int d = 0; d < rank; d++) {
@@ -109,7 +109,7 @@ static ind_tensor graph__raise_permute(graph__raise *r, ind_tensor x, const int 
         if (ind_expr_same(size[d], one)) continue;
         in_order = in_order && dims[d] > last;
         last = dims[d];
-        moved[m++] = place[dims[d]];
+        moved[m++] = position[dims[d]];
     }
     if (in_order) return graph__raise_reshape(r, x, size, rank);
     x = graph__raise_reshape(r, x, kept, n);

@@ -8,7 +8,7 @@
    take, whose lowering turns it back into an index. */
 
 typedef struct graph__raised_buffer {
-    ind_tensor held; /* its current contents; of `size`, contiguous as in memory */
+    ind_tensor contents; /* its current contents; of `size`, contiguous as in memory */
     const char *name;
     ind_dtype dtype;
     bool parts;       /* other kernels store into it after this one */

@@ -79,7 +79,7 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
         l->var[l->rank] = ind__index_symbol(r->c, 'r', 0, l->extent[l->rank]);
         l->rrank = 1;
     }
-    if (!graph__raise_join_loops(l)) {
+    if (!graph__raise_merge_loops(l)) {
         ind__graph_fail(r->g, IND_NOT_SUPPORTED, "its %d loops are more than a tensor has dimensions",
                         l->rank + l->rrank);
         return false;
@@ -91,27 +91,27 @@ static bool graph__raise_loops(graph__raise *r, ind_expr *index) {
 }
 
 /* True if a parallel loop is empty: nothing is written, so the results are empty or unchanged. */
-static bool graph__raise_nothing(graph__raise *r) {
+static bool graph__raise_empty(graph__raise *r) {
     if (!graph__raised_is_empty(r, r->loops.extent, r->loops.rank) || r->body->result) return false;
     for (uint32_t n = 1; n < r->body->num_inst; n++) {
         graph__raised_buffer *b = &r->buffer[r->body->inst[n].source];
-        if (r->body->inst[n].op != IND_LOOP_STORE || b->held.id) continue;
-        b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+        if (r->body->inst[n].op != IND_LOOP_STORE || b->contents.id) continue;
+        b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     }
     return true;
 }
 
 /* An extern call: its operands with their types, then its results. The last results are new versions of some
    operands. */
-static void graph__raise_opaque(graph__raise *r) {
-    const ind__opaque *call = r->body->call;
+static void graph__raise_extern(graph__raise *r) {
+    const ind__extern_call *call = r->body->call;
     const uint32_t num = call->num_inputs;
     ind__extern_build b = {.g = r->g, .name = call->name, .num_operands = num};
     b.operand = ind__arena_alloc(&r->g->arena, (num + (size_t)1) * sizeof *b.operand);
     if (!b.operand) ind__graph_no_memory(r->g, call->name);
     for (uint32_t k = 0; b.operand && k < num; k++) {
         const ind__call_arg *x = &call->arg[k];
-        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].held, x->type.size, x->type.rank).id;
+        b.operand[k] = graph__raise_reshape(r, r->buffer[x->buffer].contents, x->type.size, x->type.rank).id;
     }
     for (uint32_t j = num; j < num + call->num_outputs; j++) {
         uint32_t old = r->buffer[call->arg[j].buffer].mutates, k = 0;
@@ -125,13 +125,13 @@ static void graph__raise_opaque(graph__raise *r) {
     ind_tensor y = r->g->status ? (ind_tensor){r->g, 0} : ind__add_extern(&b);
     for (uint32_t j = 0; j < call->num_outputs; j++) {
         graph__raised_buffer *to = &r->buffer[call->arg[num + j].buffer];
-        to->held = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
+        to->contents = graph__raise_reshape(r, (ind_tensor){r->g, y.id ? y.id + j : 0}, to->size, to->rank);
     }
 }
 
 static void graph__raise_body(graph__raise *r) {
     if (r->body->call) {
-        graph__raise_opaque(r);
+        graph__raise_extern(r);
         return;
     }
     ind_expr *index = ind__alloc(r->c, (r->body->num_index + (size_t)1) * sizeof *index);
@@ -140,7 +140,7 @@ static void graph__raise_body(graph__raise *r) {
     if (!index || !r->value || !graph__raise_loops(r, index)) {
         if (!r->g->status) ind__graph_no_memory(r->g, "kernel graph");
     }
-    if (!r->g->status && graph__raise_nothing(r)) return;
+    if (!r->g->status && graph__raise_empty(r)) return;
     for (uint32_t n = 1; !r->g->status && n < r->body->num_inst; n++) {
         if (r->body->inst[n].op == IND_LOOP_STORE)
             graph__raise_store(r, &r->body->inst[n]);
@@ -171,5 +171,5 @@ static void graph__raise_condition(ind_graph *g, const char *text, bool guard) {
 /* Adds an input or constant for a buffer, once. */
 static void graph__raise_source(graph__raise *r, uint32_t n, ind_graph_op op) {
     graph__raised_buffer *b = &r->buffer[n];
-    if (!b->held.id) b->held = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
+    if (!b->contents.id) b->contents = ind__graph_source(r->g, op, b->name, b->dtype, b->size, b->rank);
 }

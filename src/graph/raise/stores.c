@@ -52,7 +52,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
     }
     if (!is_slice || dim < 0) return (ind_tensor){r->g, 0};
     ind_expr step = p.symbol[dim] < 0 ? one : p.step[dim];
-    ind_tensor seen = graph__raise_slice(r, b->held, dim, p.first[dim], step, part[dim]);
+    ind_tensor seen = graph__raise_slice(r, b->contents, dim, p.first[dim], step, part[dim]);
     if (!seen.id || !ind_known_eq(ind_tensor_size(seen, dim), part[dim])) return (ind_tensor){r->g, 0};
     for (int k = 0; k < s.n; k++) {
         size[k] = s.used[k] ? s.extent[k] : one;
@@ -62,7 +62,7 @@ static ind_tensor graph__raise_slice_scatter(graph__raise *r, const graph__raise
         if (p.symbol[d] >= 0) dims[n++] = p.symbol[d];
     v = graph__raise_permute(r, graph__raise_expand(r, v, size, s.n), dims, s.n);
     ind_expr end = ind_expr_add(ind_expr_add(p.first[dim], ind_expr_mul(step, ind_expr_sub(part[dim], one))), one);
-    ind_tensor x[2] = {b->held, graph__raise_reshape(r, v, part, b->rank)};
+    ind_tensor x[2] = {b->contents, graph__raise_reshape(r, v, part, b->rank)};
     ind__attr a[4] = {ind__attr_int(dim), ind__attr_size(p.first[dim]), ind__attr_size(end), ind__attr_size(step)};
     return graph__raise_call(r, IND_OP_SLICE_SCATTER, x, 2, a, 4);
 }
@@ -92,11 +92,11 @@ static ind_tensor graph__raise_put(graph__raise *r, ind_reduction mode, ind_tens
     static const char *const reduce[IND_NUM_REDUCTIONS] = {
         [IND_REDUCE_PROD] = "prod", [IND_REDUCE_MAX] = "amax", [IND_REDUCE_MIN] = "amin"};
     ind_tensor operand[3] = {x, at, v};
-    ind__attr joined[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
+    ind__attr attr[2] = {ind__attr_int(0), {.kind = IND__ATTR_STR, .s = reduce[mode]}};
     ind__attr added = ind__attr_bool(mode == IND_REDUCE_SUM);
     if (!reduce[mode]) return graph__raise_call(r, IND_OP_PUT, operand, 3, &added, 1);
     for (int k = 0; k < 3; k++) operand[k] = graph__raise_flat(r, operand[k]);
-    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, joined, 2);
+    return graph__raise_call(r, IND_OP_SCATTER_REDUCE, operand, 3, attr, 2);
 }
 
 /* True if the check of an index of the store implies this term of the mask. */
@@ -154,7 +154,7 @@ static ind_tensor graph__raise_scatter(graph__raise *r, const graph__raised_buff
                                        ind_tensor v) {
     bool masked = false;
     ind_expr numel = ind_expr_product(r->c, b->size, b->rank), one = ind_int(r->c, 1), zero = ind_int(r->c, 0);
-    ind_tensor mask = {r->g, 0}, x = b->held, at = graph__raise_target(r, e, numel);
+    ind_tensor mask = {r->g, 0}, x = b->contents, at = graph__raise_target(r, e, numel);
     if (i->arg[1]) mask = graph__raise_store_mask(r, i, &masked);
     if (masked) {
         x = graph__raise_padded(r, graph__raise_flat(r, x));
@@ -209,11 +209,11 @@ static void graph__raise_store(graph__raise *r, const ind__inst *i) {
     }
     /* The first part of a concatenation: the kernels of the other parts fill the rest. */
     bool partly = b->parts || i->arg[1]; /* or the masked-out elements are outside of the buffer */
-    if (!y.id && !b->held.id && partly) b->held = graph__raise_zeros(r, b->size, b->rank, b->dtype);
+    if (!y.id && !b->contents.id && partly) b->contents = graph__raise_zeros(r, b->size, b->rank, b->dtype);
     if (!y.id && (i->flags & IND__INST_RUN))
-        b->held = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
-    if (!y.id && b->held.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
-    if (!y.id && b->held.id) y = graph__raise_scatter(r, b, i, e, x);
+        b->contents = graph__raise_neutral(r, b->size, b->rank, b->dtype, (ind_reduction)i->reduction);
+    if (!y.id && b->contents.id && !i->arg[1] && !i->reduction) y = graph__raise_slice_scatter(r, b, e, x);
+    if (!y.id && b->contents.id) y = graph__raise_scatter(r, b, i, e, x);
     if (!y.id && !r->g->status) ind__graph_fail(r->g, IND_NOT_SUPPORTED, "what is stored does not fill %s", b->name);
-    b->held = y;
+    b->contents = y;
 }

@@ -71,27 +71,27 @@ static void ind__print_type(char *out, size_t bytes, ind_dtype dtype, const ind_
     if (used >= bytes && bytes > 4) memcpy(out + bytes - 4, "...", 4);
 }
 
-static const char *ind__say_type(ind__infer *in, uint32_t k) {
+static const char *ind__describe_type(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     char *out = ind__scratch(in);
     ind__print_type(out, sizeof in->scratch[0], t->dtype, t->size, t->rank);
     return out;
 }
 
-static const char *ind__say_size(ind__infer *in, ind_expr e) {
+static const char *ind__describe_size(ind__infer *in, ind_expr e) {
     char *out = ind__scratch(in);
     ind_expr_print(e, out, sizeof in->scratch[0]);
     return out;
 }
 
 /* Returns the tensor's name, or its value if it is a number. */
-static const char *ind__say_name(ind__infer *in, uint32_t k) {
+static const char *ind__describe_name(ind__infer *in, uint32_t k) {
     const ind__tensor_info *t = ind__operand(in, k);
     return t->name ? t->name : "a number";
 }
 
 /* Returns "; 'fact S == 4*T' would make them agree", if a fact could do so. */
-static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
+static const char *ind__describe_fact(ind__infer *in, ind_expr condition) {
     char fact[128];
     if (!ind__ok(condition) || ind_expr_is_int(condition, NULL)) return "";
     if (ind__expr_has_kind(condition, IND_SYMBOL_UNBACKED))
@@ -102,10 +102,10 @@ static const char *ind__say_fact(ind__infer *in, ind_expr condition) {
     return out;
 }
 
-static const char *ind__say_differ(ind__infer *in, ind_expr a, ind_expr b) {
+static const char *ind__describe_difference(ind__infer *in, ind_expr a, ind_expr b) {
     char first[64], second[64];
     if (ind_expr_is_int(a, NULL) && ind_expr_is_int(b, NULL)) return "";
-    const char *fact = ind__say_fact(in, ind_expr_eq(a, b));
+    const char *fact = ind__describe_fact(in, ind_expr_eq(a, b));
     char *out = ind__scratch(in);
     ind_expr_print(a, first, sizeof first);
     ind_expr_print(b, second, sizeof second);

@@ -7,7 +7,7 @@ static ind_status ind__dim(ind__infer *in, uint32_t k, int64_t given, int rank, 
     if (given >= -range && given < range) return IND_OK;
     *dim = 0;
     return ind__reject(in, IND_OUT_OF_RANGE, "dim %lld does not exist; dims of %s (%s) are in [%d, %d]",
-                       (long long)given, ind__say_name(in, k), ind__say_type(in, k), -range, range - 1);
+                       (long long)given, ind__describe_name(in, k), ind__describe_type(in, k), -range, range - 1);
 }
 
 /* Returns element k of a list of dimensions that ind__dims has checked. */
@@ -45,9 +45,9 @@ static ind_status ind__broadcast_clash(ind__infer *in, const ind__shape *s, int 
     int a_dim = dim - (s->rank - (a->rank - skip));
     return ind__reject(in, IND_SHAPE_MISMATCH,
                        "%s has %s (dim %d of %s), %s has %s (dim %d of %s); to broadcast they must be equal or 1%s",
-                       ind__say_name(in, f), ind__say_size(in, a->size[a_dim]), a_dim, ind__say_type(in, f),
-                       ind__say_name(in, k), ind__say_size(in, b->size[k_dim]), k_dim, ind__say_type(in, k),
-                       ind__say_differ(in, a->size[a_dim], b->size[k_dim]));
+                       ind__describe_name(in, f), ind__describe_size(in, a->size[a_dim]), a_dim,
+                       ind__describe_type(in, f), ind__describe_name(in, k), ind__describe_size(in, b->size[k_dim]),
+                       k_dim, ind__describe_type(in, k), ind__describe_difference(in, a->size[a_dim], b->size[k_dim]));
 }
 
 /* Broadcasts operand k, without its last `skip` dimensions, into the shape. */
@@ -76,7 +76,8 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
 static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (!ind_known_le(ind_int(in->c, 0), size[d])) {
-            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative", ind__say_size(in, size[d]), d);
+            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative",
+                               ind__describe_size(in, size[d]), d);
         }
     }
     return IND_OK;
@@ -92,7 +93,7 @@ static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
 
 /* True if an extern call can take these sizes. Its strides are numbers: only the first size may be data-dependent, as a
    plain symbol. */
-static bool ind__is_opaque_type(const ind_expr *size, int rank) {
+static bool ind__is_extern_type(const ind_expr *size, int rank) {
     for (int d = 0; d < rank; d++) {
         if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
     }
@@ -106,5 +107,5 @@ static ind_status ind__need_tensors(ind__infer *in) {
 
 static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
     if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
-    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__say_size(in, e));
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__describe_size(in, e));
 }

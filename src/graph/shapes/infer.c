@@ -28,11 +28,11 @@ static ind_status ind__check_operands(ind__infer *in) {
         }
         ind_dtype dtype = in->g->tensor[id].dtype;
         const ind__tensor_info *x = &in->g->tensor[id];
-        if (in->op == IND_OP_EXTERN && !ind__is_opaque_type(x->size, x->rank)) {
+        if (in->op == IND_OP_EXTERN && !ind__is_extern_type(x->size, x->rank)) {
             return ind__reject(in, IND_NOT_SUPPORTED,
                                "%s is %s: an extern call takes numbers, and where to find a size that comes from "
                                "data; only dimension 0 can be one, and by itself",
-                               ind__say_name(in, k), ind__say_type(in, k));
+                               ind__describe_name(in, k), ind__describe_type(in, k));
         }
         if (ind__only_stored(dtype) && !ind__op_has(in->op, 'V') && !ind__op_has(in->op, 'D') &&
             !ind__op_has(in->op, 'Q')) {

@@ -8,12 +8,12 @@ static bool ind__is_fraction(const ind__attr *a) {
 static ind_status ind__check_promoted(ind__infer *in, ind_dtype result) {
     if (ind__op_has(in->op, 'f') && !ind_dtype_is_float(result)) return ind__need_float(in, 0);
     if (ind__op_has(in->op, 'n') && result == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     }
     if (!ind__op_has(in->op, 'i') || !ind_dtype_is_float(result)) return IND_OK;
     uint32_t k = in->num_operands > 1 && !ind_dtype_is_float(ind__operand(in, 0)->dtype);
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__say_name(in, k),
-                       ind__say_type(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; an integer type is needed", ind__describe_name(in, k),
+                       ind__describe_type(in, k));
 }
 
 /* Checks a composite's operands, beyond the checks of its expander. */
@@ -22,7 +22,8 @@ static ind_status ind__check_composite(ind__infer *in) {
     for (uint32_t k = 1; k < in->num_operands && ind__op_has(in->op, 'o'); k++) {
         if (!ind__has_operand(in, k) || ind__operand(in, k)->dtype == ind__operand(in, 0)->dtype) continue;
         return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; one type for both is needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, k), ind__say_type(in, k));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
+                           ind__describe_type(in, k));
     }
     return IND_OK;
 }

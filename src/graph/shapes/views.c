@@ -60,7 +60,7 @@ static ind_expr ind__diagonal_length(ind_expr rows, ind_expr columns, int64_t of
     return ind_known_le(ind_int(c, 0), n) ? n : ind_expr_max(n, ind_int(c, 0));
 }
 
-/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__take_storage). */
+/* Returns the storage_offset of as_strided, whose operand is the tensor that owns the storage (ind__use_storage). */
 static ind_expr ind__strided_offset(ind_context *c, const ind__attr *attr) {
     return attr[2].kind == IND__ATTR_NONE ? ind_int(c, 0) : attr[2].e;
 }

@@ -68,7 +68,7 @@ static ind_status ind__check_window(ind__infer *in, const ind_expr *kernel, ind_
             return in->status;
         if (!ind_known_le(ind_int(in->c, 0), w->padding[s])) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s may be negative",
-                               ind__say_size(in, w->padding[s]));
+                               ind__describe_size(in, w->padding[s]));
         }
     }
     return IND_OK;
@@ -84,11 +84,11 @@ static ind_expr ind__window_reach(const ind__window *w, int s) {
    padding before it. */
 static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool ceil) {
     ind_expr one = ind_int(size.context, 1), two = ind_int(size.context, 2);
-    ind_expr room = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
-    room = ind_expr_sub(room, one);
-    ind_expr whole = ind_expr_add(ind_expr_floordiv(room, w->stride[s]), one);
+    ind_expr slack = ind_expr_sub(ind_expr_add(size, ind_expr_mul(two, w->padding[s])), ind__window_reach(w, s));
+    slack = ind_expr_sub(slack, one);
+    ind_expr whole = ind_expr_add(ind_expr_floordiv(slack, w->stride[s]), one);
     if (!ceil || ind__is_int(w->stride[s], 1)) return whole;
-    ind_expr any = ind_expr_ceildiv(room, w->stride[s]);
+    ind_expr any = ind_expr_ceildiv(slack, w->stride[s]);
     ind_expr begins = ind_expr_floordiv(ind_expr_sub(ind_expr_add(size, w->padding[s]), one), w->stride[s]);
     return ind_expr_add(ind_known_le(any, begins) ? any : ind_expr_min(any, begins), one);
 }
@@ -96,21 +96,21 @@ static ind_expr ind__windows_in(const ind__window *w, int s, ind_expr size, bool
 static ind_status ind__need_windows(ind__infer *in, ind_expr windows, int d) {
     if (ind_known_le(ind_int(in->c, 1), windows)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to hold a window: there would be %s%s",
-                       d, ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, windows),
-                       ind__say_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
+                       d, ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, windows),
+                       ind__describe_fact(in, ind_expr_le(ind_int(in->c, 1), windows)));
 }
 
 /* Accepts an image with or without a leading batch dimension. */
 static ind_status ind__need_image(ind__infer *in, int spatial) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank == spatial + 1 || x->rank == spatial + 2) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__say_name(in, 0),
-                       ind__say_type(in, 0), spatial + 1, spatial + 2);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d or %d dimensions are needed", ind__describe_name(in, 0),
+                       ind__describe_type(in, 0), spatial + 1, spatial + 2);
 }
 
 static ind_status ind__need_number(ind__infer *in, uint32_t k) {
     if (ind__operand(in, k)->dtype != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, k));
 }
 
 /* Parameters of a convolution, from the attributes of any of its ops. */

@@ -93,9 +93,9 @@ static bool ind__need_op(ind__parser *p, ind__parsed_call *call) {
 }
 
 static bool ind__push_operand(ind__parser *p, ind__parsed_call *call, uint32_t id) {
-    uint32_t *place = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
-    if (!place) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
-    *place = id;
+    uint32_t *slot = IND__PUSH(p->g->context, uint32_t, call->operand, call->num_operands, call->cap_operands);
+    if (!slot) return ind__parse_error(p, p->at, IND_OUT_OF_MEMORY, "out of memory");
+    *slot = id;
     return true;
 }
 

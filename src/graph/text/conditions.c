@@ -55,7 +55,7 @@ static int ind__settled(const ind_graph *g, ind_expr e) {
 }
 
 /* "S in [1, 4096], T in [1, 64]" */
-static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes) {
+static const char *ind__describe_declared(const ind_graph *g, char *out, size_t bytes) {
     size_t used = 0;
     snprintf(out, bytes, "no size");
     for (uint32_t i = 0; i < g->num_sizes && used < bytes; i++) {
@@ -67,9 +67,9 @@ static const char *ind__say_declared(const ind_graph *g, char *out, size_t bytes
 }
 
 static ind_status ind__record_condition(ind_graph *g, ind_expr e, const char *text, bool guard) {
-    ind__condition *place = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
-    if (!place) return ind__graph_no_memory(g, "fact");
-    *place = (ind__condition){e, guard, text};
+    ind__condition *slot = IND__PUSH(g->context, ind__condition, g->condition, g->num_conditions, g->cap_conditions);
+    if (!slot) return ind__graph_no_memory(g, "fact");
+    *slot = (ind__condition){e, guard, text};
     ind_status status = ind_facts_assume(g->facts, e);
     if (!status) return IND_OK;
     g->num_conditions--;
@@ -88,7 +88,7 @@ static ind_status ind__record_negation(ind_graph *g, ind_expr e, const char *tex
 }
 
 /* True if the node's body or memory layout uses the size. The size is then not replaced. */
-static bool ind__holds_length(const ind_graph *g, const ind__node *n, ind_expr length) {
+static bool ind__layout_uses_length(const ind_graph *g, const ind__node *n, ind_expr length) {
     for (uint32_t i = 0; n->body && i < n->body->num_index; i++)
         if (ind__expr_depends(n->body->index[i], length)) return true;
     for (uint32_t r = 0; r < n->num_results; r++) {
@@ -147,8 +147,8 @@ static bool ind__bounds_of(ind_expr condition, ind_expr u, ind_expr bound[2]) {
     const ind_expr_kind kind = ind_expr_query_kind(condition);
     if (kind != IND_EXPR_LE && kind != IND_EXPR_LT && kind != IND_EXPR_EQ) return false;
     ind_expr strict = ind_int(u.context, kind == IND_EXPR_LT);
-    ind_expr room = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
-    ind_expr below = ind_expr_sub(u, room), above = ind_expr_add(u, room); /* 0 <= room */
+    ind_expr slack = ind_expr_sub(ind_expr_sub(ind_expr_arg(condition, 1), ind_expr_arg(condition, 0)), strict);
+    ind_expr below = ind_expr_sub(u, slack), above = ind_expr_add(u, slack); /* 0 <= slack */
     bound[0] = bound[1] = (ind_expr){u.context, 0};
     if (ind__ok(below) && !ind__expr_depends(below, u)) bound[0] = below;
     if (ind__ok(above) && !ind__expr_depends(above, u)) bound[1] = above;
@@ -202,7 +202,7 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
             "be checked, as in %s <= 4*N",
             text, name);
     for (uint32_t i = u->node + 1; i < g->num_nodes; i++) {
-        if (ind__holds_length(g, &g->node[i], u->symbol))
+        if (ind__layout_uses_length(g, &g->node[i], u->symbol))
             return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                    "fact: %s comes after an op of the user's or in place with %s in its size; it must "
                                    "directly follow the %s that makes it",
@@ -237,7 +237,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     if (settled == 1 || (settled == 0 && holds)) return IND_OK;
     if (settled == 0) {
         return ind__graph_fail(g, IND_INVALID_ARGUMENT, "%s: %s contradicts what is known; declared: %s", what, text,
-                               ind__say_declared(g, declared, sizeof declared));
+                               ind__describe_declared(g, declared, sizeof declared));
     }
     if (guard && !hint && !holds) {
         return ind__graph_fail(g, IND_OUT_OF_RANGE,

@@ -98,14 +98,14 @@ static bool ind__print_operands(ind__text *t, const ind_graph *g, const ind__nod
 }
 
 static void ind__print_user_call(ind__text *t, const ind_graph *g, const ind__node *n) {
-    bool opaque = n->op == IND_OP_EXTERN;
-    ind__textf(t, "%s(", opaque ? "extern" : n->attr[0].s);
-    if (opaque) ind__print_string(t, n->attr[0].s);
+    bool is_extern = n->op == IND_OP_EXTERN;
+    ind__textf(t, "%s(", is_extern ? "extern" : n->attr[0].s);
+    if (is_extern) ind__print_string(t, n->attr[0].s);
     for (uint32_t k = 0; k < n->num_operands; k++) {
-        if (k || opaque) ind__textf(t, ", ");
+        if (k || is_extern) ind__textf(t, ", ");
         ind__print_operand(t, g, n->operand[k]);
     }
-    for (uint32_t i = 1; opaque && i < 3; i++) {
+    for (uint32_t i = 1; is_extern && i < 3; i++) {
         const ind__attr_schema *s = &g->schema[n->op].attr[i];
         if (ind__same_attr(&n->attr[i], &s->value)) continue;
         ind__textf(t, ", %.*s=", s->length, s->name);

@@ -101,7 +101,7 @@ static void ind__parse_source(ind__parser *p, ind_graph_op op) {
     ind__skip(p);
     const char *at = p->at;
     if (!ind__need_new_name(p, "a name", name) || !ind__need(p, ':') || !ind__need_type(p, &type)) return;
-    if (!ind__give_way(p->g, name)) ind__graph_no_memory(p->g, name);
+    if (!ind__vacate_name(p->g, name)) ind__graph_no_memory(p->g, name);
     ind__graph_source(p->g, op, name, type.dtype, type.size, type.rank);
     ind__check_graph(p, at);
 }
@@ -223,7 +223,7 @@ static bool ind__parse_result(ind__parser *p, ind__parsed_result *r) {
             p, "a statement: size, fact, guard, function, input, const, mutate, donate, output, or NAME = OP(..)",
             r->name))
         return false;
-    if (!ind__give_way(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
+    if (!ind__vacate_name(p->g, r->name)) return ind__parse_error(p, r->at, IND_OUT_OF_MEMORY, "out of memory");
     uint32_t other = ind__find_tensor(p->g, r->name, strlen(r->name));
     if (other && p->g->tensor[other].named)
         return ind__parse_error(p, r->at, IND_PARSE, "the name \"%s\" is already taken", r->name);

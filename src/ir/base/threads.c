@@ -59,7 +59,7 @@ typedef struct ir__lock {
     uint32_t depth;
 } ir__lock;
 
-static void ir__lock_take(ir__lock *l) {
+static void ir__lock_acquire(ir__lock *l) {
     if (atomic_load_explicit(&l->owner, memory_order_relaxed) != &ir__thread_mark) {
         ir__mutex_lock(&l->mutex);
         atomic_store_explicit(&l->owner, &ir__thread_mark, memory_order_relaxed);
@@ -67,7 +67,7 @@ static void ir__lock_take(ir__lock *l) {
     l->depth++;
 }
 
-static void ir__lock_give(ir__lock *l) {
+static void ir__lock_release(ir__lock *l) {
     if (--l->depth) return;
     atomic_store_explicit(&l->owner, NULL, memory_order_relaxed);
     ir__mutex_unlock(&l->mutex);
@@ -88,19 +88,19 @@ static void ir__lock_destroy(ind_context *c, ir__lock *l) {
 }
 
 void ind__lock(ind_context *c) {
-    ir__lock_take(c->lock);
+    ir__lock_acquire(c->lock);
 }
 
 void ind__unlock(ind_context *c) {
-    ir__lock_give(c->lock);
+    ir__lock_release(c->lock);
 }
 
 void ind__lists_lock(ind_context *c) {
-    ir__lock_take(c->root->lists);
+    ir__lock_acquire(c->root->lists);
 }
 
 void ind__lists_unlock(ind_context *c) {
-    ir__lock_give(c->root->lists);
+    ir__lock_release(c->root->lists);
 }
 
 /* Error states of threads, in blocks that are freed with the context. A thread claims a free state at its first

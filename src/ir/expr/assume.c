@@ -85,7 +85,7 @@ ind_status ind_facts_create(ind_context *context, ind_facts **facts) {
 
 void ind_facts_destroy(ind_facts *f) {
     if (!f) return;
-    if (ir__facts_in_force(f->context) == f) f->context->interner->facts = NULL;
+    if (ir__current_facts(f->context) == f) f->context->interner->facts = NULL;
     ind__disown(f->context, &f->owned);
     ir__facts_free(&f->owned);
 }
@@ -105,7 +105,7 @@ static ind_expr ir__facts_leaf(ind_expr symbol, void *user) {
    overflow) stays unchanged, which is equally correct. */
 static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
     ir__pass p = {
-        .memo = memo, .mask = ~0ull, .steps = IND__WALK_FREE, .keep = true, .leaf = ir__facts_leaf, .user = f};
+        .memo = memo, .mask = ~0ull, .steps = IND__UNRECORDED_VISITS, .keep = true, .leaf = ir__facts_leaf, .user = f};
     ind__state_of(e.context)->quiet++;
     for (int i = 0; i < IND__MAX_PASSES; i++) {
         ind_expr next = ir__pass_run(&p, e);
@@ -117,7 +117,7 @@ static ind_expr ir__passes(ind_facts *f, ir__id_map *memo, ind_expr e) {
 }
 
 /* Simplifies e under f, which must be in force. */
-static ind_expr ir__settle(ind_facts *f, ind_expr e) {
+static ind_expr ir__simplify_under(ind_facts *f, ind_expr e) {
     if (f->memo_generation != f->generation || f->memo.num > IND__MEMO_LIMIT) {
         if (f->memo.num) ir__map_free(&f->memo);
         f->memo_generation = f->generation;
@@ -137,7 +137,7 @@ ind_expr ind_simplify(ind_facts *facts, ind_expr e) {
     uint32_t failures = ind__state_of(c)->failures;
     ind_facts *before = ind_facts_enter(c, facts);
     if (facts) {
-        e = ir__settle(facts, e);
+        e = ir__simplify_under(facts, e);
     } else {
         ir__id_map memo = {.context = c};
         e = ir__passes(NULL, &memo, e);
@@ -175,7 +175,7 @@ static ir__range ir__bound_symbol(ir__bounding *b, ind_expr e) {
     ir__range r = ir__stored_range(e.context, e.id, NULL);
     const ind_symbol *s = ind_expr_symbol(e);
     if (!ind__ok(s->extent)) return r;
-    ir__range extent = ir__bound(e.context, ir__settle(b->facts, s->extent).id, b);
+    ir__range extent = ir__bound(e.context, ir__simplify_under(b->facts, s->extent).id, b);
     if (extent.hi != INT64_MAX && extent.hi - 1 < r.hi && extent.hi > r.lo) r.hi = extent.hi - 1;
     return r;
 }
@@ -252,7 +252,7 @@ static ir__range ir__bounds_under(ind_facts *f, ind_expr e) {
 
 void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
     e = ind_simplify(facts, e);
-    ir__range r = ir__anything;
+    ir__range r = ir__full_range;
     if (ind__ok(e)) {
         ind_facts *before = ind_facts_enter(e.context, facts);
         ind__state_of(e.context)->quiet++;
@@ -265,7 +265,7 @@ void ind_bounds(ind_facts *facts, ind_expr e, int64_t *lo, int64_t *hi) {
 }
 
 void ind__known_bounds(ind_expr e, int64_t *lo, int64_t *hi) {
-    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+    ind_facts *f = ind__ok(e) ? ir__current_facts(e.context) : NULL;
     if (f)
         ind_bounds(f, e, lo, hi);
     else

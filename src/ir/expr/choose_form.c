@@ -14,7 +14,7 @@ static ind_expr ir__form_value(ir__former *w, const ir__form *f) {
     case IND_EXPR_FLOORDIV: return ind_expr_floordiv(v[0], v[1]);
     case IR__FORM_CEILDIV: return ind_expr_ceildiv(v[0], v[1]);
     case IND_EXPR_MOD: return ind_expr_mod(v[0], v[1]);
-    default: return ir__many(f->op, c, v, f->num);
+    default: return ir__make_nary(f->op, c, v, f->num);
     }
 }
 
@@ -93,7 +93,8 @@ typedef struct ir__comparison {
 
 /* Tries d + integer with the terms in `left` (bit mask) on the left side, and with the integer there if
    integer_left. */
-static void ir__try_sides(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left, bool integer_left) {
+static void ir__try_partition(ir__former *w, ir__comparison *v, int op, int64_t integer, uint32_t left,
+                              bool integer_left) {
     ir__poly side[2] = {ir__poly_new(w, v->d->n + 1), ir__poly_new(w, v->d->n + 1)};
     if (!side[0].t || !side[1].t || (integer_left && integer == INT64_MIN)) return;
     for (int i = 0; i < v->d->n; i++) {
@@ -121,11 +122,11 @@ static void ir__try_comparison(ir__former *w, ir__comparison *v, int op, int64_t
     uint32_t negative = 0, all = (1u << v->d->n) - 1;
     for (int i = 0; i < v->d->n; i++)
         if (v->d->t[i].c < 0) negative |= 1u << i;
-    ir__try_sides(w, v, op, integer, negative, false);
-    if (integer) ir__try_sides(w, v, op, integer, negative, true);
+    ir__try_partition(w, v, op, integer, negative, false);
+    if (integer) ir__try_partition(w, v, op, integer, negative, true);
     for (int i = 0; i < v->d->n && !integer; i++) {
-        if (!negative) ir__try_sides(w, v, op, integer, 1u << i, false);
-        if (negative == all) ir__try_sides(w, v, op, integer, all & ~(1u << i), false);
+        if (!negative) ir__try_partition(w, v, op, integer, 1u << i, false);
+        if (negative == all) ir__try_partition(w, v, op, integer, all & ~(1u << i), false);
     }
 }
 

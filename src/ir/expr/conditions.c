@@ -44,7 +44,7 @@ static bool ir__relation_of(ind_expr d, bool equality, ir__relation *r) {
 
 /* Builds left <= right + k in canonical form: x < c, c <= x, a <= b + c or a + c < b with integers, c >= 0 in the last
    two. So the negation of a `<` is a `<=`, and vice versa. */
-static ind_expr ir__spell_inequality(ir__relation *r) {
+static ind_expr ir__build_inequality(ir__relation *r) {
     ind_context *c = r->right.context;
     ind_expr left = ir__sum_build(&r->left), right = ir__sum_build(&r->right);
     const bool less = r->left.num && (!r->right.num || r->k < 0);
@@ -62,7 +62,7 @@ static ind_expr ir__spell_inequality(ir__relation *r) {
 }
 
 /* Builds right + k == left in canonical form: the side with the first term comes first. */
-static ind_expr ir__spell_equality(ir__relation *r, ind_expr_kind kind) {
+static ind_expr ir__build_equality(ir__relation *r, ind_expr_kind kind) {
     ind_context *c = r->right.context;
     bool swap = !r->right.num || (r->left.num && ir__expr_compare(r->left.t[0].m, r->right.t[0].m) < 0);
     ind_expr a = ir__sum_build(swap ? &r->left : &r->right), b = ir__sum_build(swap ? &r->right : &r->left);
@@ -87,7 +87,7 @@ static int ir__decide(ind_expr d, bool equality) {
 }
 
 /* 0 or 1 if a fact decides the condition in this form, else the condition. */
-static ind_expr ir__settled(ind_expr condition) {
+static ind_expr ir__decided(ind_expr condition) {
     int known = ind__ok(condition) ? ir__known_condition(condition) : -1;
     return known < 0 ? condition : ind_int(condition.context, known);
 }
@@ -105,12 +105,12 @@ static ind_expr ir__condition(ind_expr_kind kind, ind_expr a, ind_expr b) {
     if (known >= 0)
         e = ind_int(c, kind == IND_EXPR_NE ? !known : known);
     else if (ind__ok(d) && ir__relation_of(d, equality, &r))
-        e = equality ? ir__spell_equality(&r, kind) : ir__spell_inequality(&r);
+        e = equality ? ir__build_equality(&r, kind) : ir__build_inequality(&r);
     ir__relation_free(&r);
     ind__state_of(c)->quiet--;
     uint32_t arg[2] = {a.id, b.id};
     if (!ind__ok(e)) e = ir__intern(c, kind, arg, 2, 0); /* b - a exceeds 64 bits: compare the sides as given */
-    return ir__settled(e);
+    return ir__decided(e);
 }
 
 static ind_expr ir__make_eq(ind_expr a, ind_expr b) {
@@ -173,7 +173,7 @@ static ind_expr ir__logic(ind_context *c, ind_expr_kind kind, const ind_expr *v,
         ind__free(c, l.v);
         return ind_int(c, decided ? absorbing : !absorbing);
     }
-    return ir__settled(ir__list_intern(&l, kind));
+    return ir__decided(ir__list_intern(&l, kind));
 }
 
 ind_expr ind_expr_and(ind_expr a, ind_expr b) {
@@ -200,7 +200,7 @@ ind_expr ind_expr_not(ind_expr a) {
     int64_t lo, hi;
     ind_expr_bounds(a, &lo, &hi);
     if (lo < 0 || hi > 1) return ind_expr_eq(a, ind_int(a.context, 0));
-    return ir__settled(ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0));
+    return ir__decided(ir__intern(a.context, IND_EXPR_NOT, &a.id, 1, 0));
 }
 
 /* Where(c, Where(c, x, y), z) = Where(c, x, z) and Where(c, x, Where(c, y, z)) = Where(c, x, z). */

@@ -214,9 +214,9 @@ static int ir__candidate_order(const void *a, const void *b) {
 
 /* Factors and numbers that occur in at least two terms, best first. Returns their number, -1 without memory. */
 static int ir__list_candidates(ir__former *w, const ir__poly *p, ir__candidate **out) {
-    int room = 0, n = 0, kept = 0;
-    for (int i = 0; i < p->n; i++) room += p->t[i].n + 1;
-    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)room * sizeof *v);
+    int cap = 0, n = 0, kept = 0;
+    for (int i = 0; i < p->n; i++) cap += p->t[i].n + 1;
+    ir__candidate *v = (ir__candidate *)ind__arena_alloc(&w->arena, (size_t)cap * sizeof *v);
     if (!v) return -1;
     for (int i = 0, at = 0; i < p->n; i++) {
         const ir__mono *m = &p->t[i];
@@ -310,5 +310,5 @@ static const ir__form *ir__form_sum(ir__former *w, const ir__poly *all, int dept
         parts.n++;
     }
     if (parts.n == 1) return parts.minus[0] ? ir__form_minus(w, parts.f[0]) : parts.f[0];
-    return ir__form_join(w, &parts);
+    return ir__form_of_parts(w, &parts);
 }

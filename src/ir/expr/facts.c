@@ -15,52 +15,52 @@ static bool ir__map_copy(ir__id_map *to, const ir__id_map *from) {
     return to->slot != NULL;
 }
 
-#define IND__WALK_FREE 64 /* steps of a traversal before it records visited nodes */
+#define IND__UNRECORDED_VISITS 64 /* steps of a traversal before it records visited nodes */
 
-typedef struct ir__walk {
+typedef struct ir__traversal {
     ir__id_map seen;
     uint32_t steps;
-} ir__walk;
+} ir__traversal;
 
 /* True if this node is to be visited: not visited before. Without memory a node may be visited again, which is only
    slower. */
-static bool ir__walk_enter(ir__walk *w, ind_expr e) {
+static bool ir__first_visit(ir__traversal *w, ind_expr e) {
     w->seen.context = e.context;
-    if (w->steps < IND__WALK_FREE) return w->steps++, true;
+    if (w->steps < IND__UNRECORDED_VISITS) return w->steps++, true;
     if (ir__map_get(&w->seen, e.id)) return false;
     ir__map_put(&w->seen, e.id, 1);
     return true;
 }
 
-static bool ir__walk_depends(ir__walk *w, ind_expr e, ind_expr symbol) {
+static bool ir__visit_depends(ir__traversal *w, ind_expr e, ind_expr symbol) {
     if (e.id == symbol.id) return true;
-    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__walk_enter(w, e)) return false;
+    if (!(ir__node_of(e)->symbols & ir__node_of(symbol)->symbols) || !ir__first_visit(w, e)) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__walk_depends(w, ind_expr_arg(e, i), symbol)) return true;
+        if (ir__visit_depends(w, ind_expr_arg(e, i), symbol)) return true;
     return false;
 }
 
 bool ind__expr_depends(ind_expr e, ind_expr symbol) {
     if (!ind__ok(e) || !ind__ok(symbol)) return false;
-    ir__walk w = {0};
-    bool depends = ir__walk_depends(&w, e, symbol);
+    ir__traversal w = {0};
+    bool depends = ir__visit_depends(&w, e, symbol);
     ir__map_free(&w.seen);
     return depends;
 }
 
-static bool ir__walk_has_kind(ir__walk *w, ind_expr e, ind_symbol_kind kind) {
+static bool ir__visit_has_kind(ir__traversal *w, ind_expr e, ind_symbol_kind kind) {
     const ind_symbol *s = ind_expr_symbol(e);
     if (s) return s->kind == kind;
-    if (!ir__node_of(e)->symbols || !ir__walk_enter(w, e)) return false;
+    if (!ir__node_of(e)->symbols || !ir__first_visit(w, e)) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (ir__walk_has_kind(w, ind_expr_arg(e, i), kind)) return true;
+        if (ir__visit_has_kind(w, ind_expr_arg(e, i), kind)) return true;
     return false;
 }
 
 bool ind__expr_has_kind(ind_expr e, ind_symbol_kind kind) {
     if (!ind__ok(e)) return false;
-    ir__walk w = {0};
-    bool has = ir__walk_has_kind(&w, e, kind);
+    ir__traversal w = {0};
+    bool has = ir__visit_has_kind(&w, e, kind);
     ir__map_free(&w.seen);
     return has;
 }
@@ -69,27 +69,27 @@ bool ind__expr_is_size(ind_expr e) {
     return ind__ok(e) && !ind__expr_has_kind(e, IND_SYMBOL_INDEX) && !ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
 }
 
-static int ir__walk_symbols(ir__walk *w, ind_expr e, ind_expr *out, int max, int n) {
+static int ir__visit_symbols(ir__traversal *w, ind_expr e, ind_expr *out, int max, int n) {
     if (!ir__node_of(e)->symbols) return n;
     if (!ind_expr_symbol(e)) {
-        if (!ir__walk_enter(w, e)) return n;
-        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__walk_symbols(w, ind_expr_arg(e, i), out, max, n);
+        if (!ir__first_visit(w, e)) return n;
+        for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__visit_symbols(w, ind_expr_arg(e, i), out, max, n);
         return n;
     }
     int known = n < max ? n : max;
-    if (known >= IND__WALK_FREE && ir__map_get(&w->seen, e.id)) return n;
-    for (int i = 0; i < known && i < IND__WALK_FREE; i++)
+    if (known >= IND__UNRECORDED_VISITS && ir__map_get(&w->seen, e.id)) return n;
+    for (int i = 0; i < known && i < IND__UNRECORDED_VISITS; i++)
         if (out[i].id == e.id) return n;
     w->seen.context = e.context;
-    if (known >= IND__WALK_FREE) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
+    if (known >= IND__UNRECORDED_VISITS) ir__map_put(&w->seen, e.id, 1); /* too many for a linear search */
     if (n < max) out[n] = e;
     return n + 1;
 }
 
 int ind__expr_symbols(ind_expr e, ind_expr *out, int max) {
     if (!ind__ok(e)) return 0;
-    ir__walk w = {0};
-    int n = ir__walk_symbols(&w, e, out, max, 0);
+    ir__traversal w = {0};
+    int n = ir__visit_symbols(&w, e, out, max, 0);
     ir__map_free(&w.seen);
     return n;
 }
@@ -192,7 +192,7 @@ typedef struct ir__evaluation {
     ind_symbol_value_fn value;
     void *user;
     uint32_t steps;
-    ir__id_map memo; /* id to 1 + position in done; used from IND__WALK_FREE steps on */
+    ir__id_map memo; /* id to 1 + position in done; used from IND__UNRECORDED_VISITS steps on */
     ir__wide *done;
     uint32_t num_done, cap_done;
 } ir__evaluation;
@@ -237,7 +237,7 @@ static ind_status ir__eval(ir__evaluation *v, ind_expr e, ir__wide *out) {
             return ind__fail(v->context, IND_NOT_FOUND, "no value is given for %s", s->name);
         return *out = value, IND_OK;
     }
-    bool written = v->steps++ >= IND__WALK_FREE;
+    bool written = v->steps++ >= IND__UNRECORDED_VISITS;
     uint32_t known = written ? ir__map_get(&v->memo, e.id) : 0;
     if (known) return *out = v->done[known - 1], IND_OK;
     ind_status status = ir__is_chain(ind_expr_query_kind(e)) ? ir__eval_chain(v, e, out) : ir__eval_node(v, e, out);
@@ -310,7 +310,7 @@ ind_expr ind__expr_rebuild(ind_expr e, const ind_expr *arg, int n) {
 typedef struct ir__pass {
     ir__id_map *memo;
     uint64_t mask;  /* nodes without any of these symbols (Bloom) are not visited */
-    uint32_t steps; /* the memo is used from IND__WALK_FREE on */
+    uint32_t steps; /* the memo is used from IND__UNRECORDED_VISITS on */
     bool keep;      /* a node that cannot be built over its new arguments stays unchanged; else the pass fails */
     ind_expr (*leaf)(ind_expr symbol, void *user);
     void *user;
@@ -337,7 +337,7 @@ static ind_expr ir__pass_run(ir__pass *p, ind_expr e) {
     int args = ind_expr_num_args(e);
     if (ind_expr_symbol(e)) return p->leaf(e, p->user);
     if (!args || !(ir__node_of(e)->symbols & p->mask)) return e;
-    bool written = p->steps++ >= IND__WALK_FREE;
+    bool written = p->steps++ >= IND__UNRECORDED_VISITS;
     uint32_t known = written ? ir__map_get(p->memo, e.id) : 0;
     if (known) return ir__expr_make(e.context, known);
     ind_expr r = ir__pass_node(p, e, args);

@@ -1,10 +1,10 @@
 /* ---- making forms */
 
-typedef struct ir__made { /* a quotient that results from a rewriting */
-    struct ir__made *next;
+typedef struct ir__rewritten { /* a quotient that results from a rewriting */
+    struct ir__rewritten *next;
     const ir__form *form;
     uint32_t x, b;
-} ir__made;
+} ir__rewritten;
 
 typedef struct ir__former {
     ind_context *context;
@@ -15,7 +15,7 @@ typedef struct ir__former {
         const ir__form *form;
     } * memo;
     uint32_t num_memo, cap_memo;
-    ir__made *made;
+    ir__rewritten *made;
     bool careful; /* read back each rewritten rounding */
     int trying;   /* nesting of trials: number of roundings whose numerator is being rewritten */
     int level;    /* 0: every rule; 1: no rewriting of roundings; 2: as stored */
@@ -100,7 +100,7 @@ static bool ir__begins_with_minus(const ir__form *f) {
 }
 
 static void ir__form_measure(ir__form *f) {
-    const ir__spelling *row = &ir__spell_text[f->op];
+    const ir__op_format *row = &ir__format_text[f->op];
     int64_t ops = f->num > 1 && f->op != IND_EXPR_WHERE && f->op != IR__FORM_CEILDIV ? f->num - 1 : f->num > 0,
             chars = 0;
     if (f->op == IR__FORM_DIV_CALL || f->op == IR__FORM_MOD_CALL) ops += IR__CALL_OPS;
@@ -110,7 +110,7 @@ static void ir__form_measure(ir__form *f) {
         bool minus = f->op == IND_EXPR_ADD && i && a->op == IR__FORM_NEG; /* a - b: one operation */
         ops += a->ops - minus;
         chars += a->chars - minus + (i && row->between ? (int64_t)strlen(row->between) : 0);
-        if (!minus && row->open && ir__strength(&ir__spell_text[a->op], a) < ir__operand_strength(row, f, i))
+        if (!minus && row->open && ir__strength(&ir__format_text[a->op], a) < ir__operand_strength(row, f, i))
             chars += 2;
         if (a->depth >= f->depth) f->depth = (uint16_t)(a->depth + 1);
     }
@@ -145,8 +145,8 @@ static ir__form *ir__form_int(ir__former *w, int64_t v) {
 
 /* ---- polynomials over forms */
 
-static ir__poly ir__poly_new(ir__former *w, int room) {
-    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(room ? room : 1) * sizeof *p.t)};
+static ir__poly ir__poly_new(ir__former *w, int cap) {
+    ir__poly p = {0, (ir__mono *)ind__arena_alloc(&w->arena, (size_t)(cap ? cap : 1) * sizeof *p.t)};
     return p;
 }
 
@@ -207,7 +207,7 @@ static ir__cost ir__mono_cost(const ir__mono *m) {
     for (int i = 0; i < m->n; i++) {
         cost.ops += m->f[i]->ops + 1;
         cost.chars += m->f[i]->chars + 1;
-        if (number + m->n > 1 && ir__strength(&ir__spell_text[m->f[i]->op], m->f[i]) < 7) cost.chars += 2;
+        if (number + m->n > 1 && ir__strength(&ir__format_text[m->f[i]->op], m->f[i]) < 7) cost.chars += 2;
     }
     if (number) {
         cost.ops++;
@@ -262,7 +262,7 @@ static bool ir__all_negative(const ir__poly *p) {
 static const ir__form *ir__form_of(ir__former *w, ind_expr e);
 static const ir__form *ir__form_comparison(ir__former *w, ind_expr e, const ir__form *f);
 static ind_expr ir__form_value(ir__former *w, const ir__form *f);
-static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n);
+static ind_expr ir__make_nary(int op, ind_context *c, const ind_expr *v, int n);
 
 static ir__form *ir__form_stored(ir__former *w, ind_expr e, int op, const ir__form *const *arg, int num) {
     ir__form *f = ir__form_new(w, op, arg, num);
@@ -374,7 +374,7 @@ static int ir__pair_sums(ir__former *w, const ir__form **f, int n, bool others) 
 }
 
 /* Max(-a, -b) for the form of Min(a, b): the form of its negation. It has no stored expression, so it is read back. */
-static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
+static const ir__form *ir__form_flipped(ir__former *w, const ir__form *f) {
     ind_expr e = ir__expr_make(w->context, f->id), minus = ind_expr_neg(e);
     const ir__form *arg[8];
     for (int i = 0; i < f->num; i++)
@@ -387,13 +387,13 @@ static const ir__form *ir__form_turned(ir__former *w, const ir__form *f) {
 
 /* The monomial with its first Min or Max negated and the sign of c changed, if that saves operations. `alone`: no sum
    around it, so a factor -1 costs an operation. */
-static ir__mono ir__mono_turned(ir__former *w, ir__mono m, bool alone) {
+static ir__mono ir__mono_flipped(ir__former *w, ir__mono m, bool alone) {
     int k = 0;
     while (k < m.n && m.f[k]->op != IND_EXPR_MIN && m.f[k]->op != IND_EXPR_MAX) k++;
     if (k == m.n || !m.f[k]->id || m.f[k]->num > 8 || m.c == INT64_MIN || w->level > 1 || ir__style_is_c(w->style))
         return m;
     const int level = w->level;
-    const ir__form *f = ir__form_turned(w, m.f[k]);
+    const ir__form *f = ir__form_flipped(w, m.f[k]);
     w->level = level; /* the operands have set their own level */
     if (!f || f->ops + (alone && m.c == 1) >= m.f[k]->ops + (alone && m.c == -1)) return m;
     const ir__form **factor = (const ir__form **)ind__arena_copy(&w->arena, m.f, (size_t)m.n * sizeof *factor);
@@ -416,7 +416,7 @@ static const ir__form *ir__form_times(ir__former *w, int64_t c, const ir__mono *
 
 /* The monomial without its sign, which is returned in *minus; INT64_MIN is left as it is. */
 static const ir__form *ir__form_unsigned(ir__former *w, ir__mono m, bool *minus) {
-    m = ir__mono_turned(w, m, false);
+    m = ir__mono_flipped(w, m, false);
     *minus = m.c < 0 && m.c != INT64_MIN;
     if (*minus) m.c = -m.c;
     return m.n ? ir__form_times(w, m.c, &m) : ir__form_int(w, m.c);
@@ -429,7 +429,7 @@ static const ir__form *ir__form_negated(ir__former *w, const ir__form *f) {
 /* A monomial that is no term of a sum: -3*x has a negative number, -x a unary minus. */
 static const ir__form *ir__form_mono(ir__former *w, ir__mono m) {
     if (!m.n) return ir__form_int(w, m.c);
-    m = ir__mono_turned(w, m, true);
+    m = ir__mono_flipped(w, m, true);
     const ir__form *f = ir__form_times(w, m.c == -1 ? 1 : m.c, &m);
     return f && m.c == -1 ? ir__form_negated(w, f) : f;
 }
@@ -460,7 +460,7 @@ static const ir__form *ir__form_minus(ir__former *w, const ir__form *f) {
     return ir__form_new(w, IND_EXPR_MUL, arg, f->num);
 }
 
-static const ir__form *ir__form_join(ir__former *w, ir__parts *p) {
+static const ir__form *ir__form_of_parts(ir__former *w, ir__parts *p) {
     if (!p->n) return ir__form_int(w, 0);
     int lead = ir__leading_part(p);
     const ir__form *first = p->minus[lead] ? ir__form_minus(w, p->f[lead]) : p->f[lead];

@@ -93,23 +93,23 @@ static int ir__add_counts(int a, int b) {
 }
 
 /* The count of a node is the same on every path to it, so it is computed once. */
-static int ir__walk_divisions(ir__walk *w, ind_expr e) {
+static int ir__visit_divisions(ir__traversal *w, ind_expr e) {
     ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind_expr_num_args(e)) return 0;
-    bool written = w->steps >= IND__WALK_FREE;
+    bool written = w->steps >= IND__UNRECORDED_VISITS;
     uint32_t known = written ? ir__map_get(&w->seen, e.id) : 0;
     if (known) return (int)(known - 1);
     if (!written) w->steps++;
     int n = kind == IND_EXPR_FLOORDIV || kind == IND_EXPR_MOD;
-    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__walk_divisions(w, ind_expr_arg(e, i)));
+    for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__add_counts(n, ir__visit_divisions(w, ind_expr_arg(e, i)));
     if (written) ir__map_put(&w->seen, e.id, (uint32_t)n + 1); /* if there is no memory, it is only slower */
     return n;
 }
 
 int ind__expr_divisions(ind_expr e) {
     if (!ind__ok(e)) return 0;
-    ir__walk w = {.seen = {.context = e.context}};
-    int n = ir__walk_divisions(&w, e);
+    ir__traversal w = {.seen = {.context = e.context}};
+    int n = ir__visit_divisions(&w, e);
     ir__map_free(&w.seen);
     return n;
 }
@@ -201,8 +201,8 @@ static bool ir__merges_affine(ind_expr e, ind_expr outer, ind_expr inner, ind_ex
 /* With the merged variable m, outer = m // extent and inner = m % extent always hold. The loops merge if this adds no
    division to e. */
 static bool ir__merges_divided(ind_expr e, const ind_expr *pair, const ind_expr *value) {
-    ind_expr joined = ind__substitute(e, pair, value, 2);
-    return ind__ok(joined) && ind__expr_divisions(joined) <= ind__expr_divisions(e);
+    ind_expr merged = ind__substitute(e, pair, value, 2);
+    return ind__ok(merged) && ind__expr_divisions(merged) <= ind__expr_divisions(e);
 }
 
 bool ind__loops_merge(ind__loops *l, int v) {
@@ -231,8 +231,8 @@ bool ind__loops_merge(ind__loops *l, int v) {
 
 /* Sizes d for which var = d*o + i may resolve a division in e: the divisors in var // d, var % d and (k*var + ..) //
    (k*d). */
-static int ir__split_candidates(ir__walk *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
-    if (n >= max || !ind__expr_depends(e, var) || !ir__walk_enter(w, e)) return n;
+static int ir__split_candidates(ir__traversal *w, ind_expr e, ind_expr var, ind_expr *out, int max, int n) {
+    if (n >= max || !ind__expr_depends(e, var) || !ir__first_visit(w, e)) return n;
     for (int i = 0; i < ind_expr_num_args(e); i++) n = ir__split_candidates(w, ind_expr_arg(e, i), var, out, max, n);
     ind_expr_kind kind = ind_expr_query_kind(e);
     if ((kind != IND_EXPR_FLOORDIV && kind != IND_EXPR_MOD) || n >= max) return n;
@@ -284,7 +284,7 @@ ind_expr ind__loops_split_size(const ind__loops *l, int v, int *saved) {
     enum { MOST = 16 };
     ind_expr candidate[MOST], best = ir__expr_none(l->context);
     int num = 0, before = ir__loops_divisions(l), least = before;
-    ir__walk w = {0};
+    ir__traversal w = {0};
     for (uint32_t k = 0; k < l->num_index && num < MOST; k++)
         num = ir__split_candidates(&w, l->index[k], l->var[v], candidate, MOST, num);
     ir__map_free(&w.seen);

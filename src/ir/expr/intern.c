@@ -48,8 +48,8 @@ typedef struct ir__sample {
     bool valid;
     int64_t value;
 } ir__sample;
-#define IND__SAMPLES     2048
-#define IND__MAX_JOINING 3
+#define IND__SAMPLES       2048
+#define IND__MAX_COMBINING 3
 
 /* Integers found without a hash lookup: coefficients, divisors, strides. */
 #define IND__LEAST_SMALL (-64)
@@ -73,7 +73,7 @@ struct ind__interner {
     ir__op_cache_entry *cache; /* cached results of simplifying constructors; as many as buckets, up to a limit */
     uint32_t cache_size;
     ir__sample sample[IND__SAMPLES];
-    uint32_t joining;                    /* nesting of ir__sum_join */
+    uint32_t combining;                  /* nesting of ir__sum_combine */
     uint32_t fired[IND__NUM_EXPR_RULES]; /* how often each rule applied */
     ind_facts *facts;                    /* in force; NULL: none */
     int proving;                         /* > 0: a proof is in progress */
@@ -220,7 +220,7 @@ static uint32_t ir__interner_append(struct ind__interner *in) {
 }
 
 /* n words with the lifetime of the context. */
-static uint32_t *ir__words(struct ind__interner *in, uint32_t n) {
+static uint32_t *ir__alloc_words(struct ind__interner *in, uint32_t n) {
     if (n > in->words_left) {
         uint32_t block = n > IND__WORD_BLOCK ? n : IND__WORD_BLOCK;
         in->word = (uint32_t *)ind__arena_alloc(&in->arena, (size_t)block * sizeof *in->word);
@@ -248,9 +248,9 @@ typedef struct ir__range {
     int64_t lo, hi;
 } ir__range;
 
-static const ir__range ir__anything = {INT64_MIN, INT64_MAX};
+static const ir__range ir__full_range = {INT64_MIN, INT64_MAX};
 
-static int64_t ir__cut_add(int64_t a, int64_t b) {
+static int64_t ir__clamped_add(int64_t a, int64_t b) {
     int64_t r;
     return ind__add_overflow(a, b, &r) ? (a < 0 ? INT64_MIN : INT64_MAX) : r;
 }
@@ -258,7 +258,7 @@ static int64_t ir__cut_add(int64_t a, int64_t b) {
 static int64_t ir__sat_add(int64_t a, int64_t b) {
     if (a == INT64_MIN || b == INT64_MIN) return INT64_MIN;
     if (a == INT64_MAX || b == INT64_MAX) return INT64_MAX;
-    return ir__cut_add(a, b);
+    return ir__clamped_add(a, b);
 }
 
 static int64_t ir__sat_mul(int64_t a, int64_t b) {
@@ -286,8 +286,8 @@ static ir__range ir__range_hull(ir__range a, ir__range b) {
 }
 
 static ir__range ir__range_add(ir__range a, ir__range b) {
-    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__cut_add(a.lo, b.lo),
-                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__cut_add(a.hi, b.hi)};
+    ir__range r = {a.lo == INT64_MIN || b.lo == INT64_MIN ? INT64_MIN : ir__clamped_add(a.lo, b.lo),
+                   a.hi == INT64_MAX || b.hi == INT64_MAX ? INT64_MAX : ir__clamped_add(a.hi, b.hi)};
     return r;
 }
 
@@ -340,7 +340,7 @@ static ir__range ir__range_div_positive(ir__range a, ir__range b) {
 /* a // b = (-a) // (-b), so the negative and the positive part of a divisor's range are handled separately. */
 static ir__range ir__range_div(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
-    if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_div_positive(a, above);
+    if (below.lo > below.hi) return above.lo > above.hi ? ir__full_range : ir__range_div_positive(a, above);
     ir__range low = ir__range_div_positive(ir__range_neg(a), below);
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_div_positive(a, above));
 }
@@ -365,7 +365,7 @@ static ir__range ir__range_mod_positive(ir__range a, ir__range b) {
 /* a % b = -((-a) % (-b)). For b = -2^63 the negation saturates to INT64_MAX, which means unbounded. */
 static ir__range ir__range_mod(ir__range a, ir__range b) {
     ir__range above = ir__range_positive(b), below = ir__range_positive(ir__range_neg(b));
-    if (below.lo > below.hi) return above.lo > above.hi ? ir__anything : ir__range_mod_positive(a, above);
+    if (below.lo > below.hi) return above.lo > above.hi ? ir__full_range : ir__range_mod_positive(a, above);
     ir__range low = ir__range_neg(ir__range_mod_positive(ir__range_neg(a), below));
     return above.lo > above.hi ? low : ir__range_hull(low, ir__range_mod_positive(a, above));
 }
@@ -475,7 +475,7 @@ static ind_expr ir__intern(ind_context *c, ind_expr_kind kind, const uint32_t *a
                   IND__MAX_DEPTH, IND__MAX_TERMS);
         return ir__expr_none(c);
     }
-    if (num_args > 2 && !(list = ir__words(in, num_args))) return ir__expr_none(c);
+    if (num_args > 2 && !(list = ir__alloc_words(in, num_args))) return ir__expr_none(c);
     if (!(id = ir__interner_append(in))) return ir__expr_none(c);
     ir__expr_node *n = ir__node_at(in, id);
     n->kind = (uint32_t)kind & 31u;

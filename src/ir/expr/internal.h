@@ -3,12 +3,12 @@
 /* The rules of simplification: enumerator, name, law. The function that applies a rule has its proof;
    tests/unit/test_rules.c has a test for each. b > 0 unless stated otherwise. */
 #define IND__EXPR_RULES(X)                                                                                             \
-    X(JOIN, "join", "q*(x % m) + q*m*(x // m) = q*x")                                                                  \
-    X(JOIN_MODULAR, "join-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                                  \
+    X(COMBINE, "combine", "q*(x % m) + q*m*(x // m) = q*x")                                                            \
+    X(COMBINE_MODULAR, "combine-modular", "q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n))")                            \
     X(MOD_FROM_DIFFERENCE, "mod-from-difference", "q*x - q*m*(x // m) = q*(x % m)")                                    \
     X(FLOOR_FROM_DIFFERENCE, "floor-from-difference", "q*x - q*(x % m) = q*m*(x // m)")                                \
     X(EXACT_QUOTIENT, "exact-quotient", "b*(x // b) = x where b divides x")                                            \
-    X(JOIN_QUOTIENTS, "join-quotients", "(x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y")          \
+    X(COMBINE_QUOTIENTS, "combine-quotients", "(x // a)*(y // b) = x*y // (a*b) where a divides x and b divides y")    \
     X(DIVIDE_ZERO, "divide-zero", "0 // b = 0 % b = 0")                                                                \
     X(DIVIDE_BY_ONE, "divide-by-one", "x // 1 = x, x % 1 = 0")                                                         \
     X(MULTIPLES, "multiples", "(b*q + r) // b = q + r // b, (b*q + r) % b = r % b, any sign of b")                     \

@@ -123,7 +123,7 @@ static ind_expr ir__lattice_common(const ir__list *l, ind_expr_kind kind) {
 /* True if the Min or Max is written with the other sign, as -Max(-a, -b) or -Min(-a, -b). If an argument is 0, the
    canonical form is the Max. Else it is the one whose first term is positive: the term that comes first among the first
    terms of the arguments. */
-static bool ir__lattice_turns(const ir__list *l, ind_expr_kind kind) {
+static bool ir__lattice_flips(const ir__list *l, ind_expr_kind kind) {
     ir__term first = {0};
     int64_t value;
     bool positive = false, negative = false;
@@ -155,7 +155,7 @@ static ind_expr ir__lattice_factor(const ir__list *l, ind_expr_kind kind) {
         const bool alone = !ir__is_const_term(t) && ind_expr_query_kind(l->v[i]) != IND_EXPR_ADD;
         freed += (alone && (t.c == g || t.c == -g)) || (!t.c && l->num == 2);
     }
-    const bool turn = ir__lattice_turns(l, kind);
+    const bool turn = ir__lattice_flips(l, kind);
     if (!freed) g = 1;
     if (!g || (g == 1 && !turn)) return ir__expr_none(l->context);
     if (turn) kind = kind == IND_EXPR_MIN ? IND_EXPR_MAX : IND_EXPR_MIN;

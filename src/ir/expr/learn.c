@@ -47,24 +47,24 @@ static ind_status ir__relearn_list(ind_facts *f, ir__ids *list, ind_expr symbol,
 }
 
 /* Interns the node directly: constructors could decide it while facts are being moved. */
-static ind_expr ir__say(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
+static ind_expr ir__raw_condition(ind_facts *f, ind_expr_kind kind, uint32_t a, uint32_t b) {
     uint32_t arg[2] = {a, b};
     return ir__intern(f->context, kind, arg, 2, 0);
 }
 
-static ind_expr ir__say_relation(ind_facts *f, const uint32_t *id) {
-    return ir__say(f, IND_EXPR_LE, ind_int(f->context, 0).id, id[0]);
+static ind_expr ir__condition_of_relation(ind_facts *f, const uint32_t *id) {
+    return ir__raw_condition(f, IND_EXPR_LE, ind_int(f->context, 0).id, id[0]);
 }
 
-static ind_expr ir__say_nonzero(ind_facts *f, const uint32_t *id) {
-    return ir__say(f, IND_EXPR_NE, ind_int(f->context, 0).id, id[0]);
+static ind_expr ir__condition_of_nonzero(ind_facts *f, const uint32_t *id) {
+    return ir__raw_condition(f, IND_EXPR_NE, ind_int(f->context, 0).id, id[0]);
 }
 
-static ind_expr ir__say_residue(ind_facts *f, const uint32_t *id) {
-    return ir__say(f, IND_EXPR_EQ, ir__say(f, IND_EXPR_MOD, id[0], id[1]).id, id[2]);
+static ind_expr ir__condition_of_residue(ind_facts *f, const uint32_t *id) {
+    return ir__raw_condition(f, IND_EXPR_EQ, ir__raw_condition(f, IND_EXPR_MOD, id[0], id[1]).id, id[2]);
 }
 
-static ind_expr ir__say_condition(ind_facts *f, const uint32_t *id) {
+static ind_expr ir__condition_of_id(ind_facts *f, const uint32_t *id) {
     return ir__expr_make(f->context, id[0]);
 }
 
@@ -89,15 +89,15 @@ static ind_status ir__replace(ind_facts *f, ind_expr symbol, ind_expr value) {
         return IND_OUT_OF_MEMORY;
     k->mask |= ir__node_of(symbol)->symbols;
     uint32_t conditions = k->condition.num;
-    ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__say_relation, 1);
-    if (!status) status = ir__relearn_list(f, &k->nonzero, symbol, ir__say_nonzero, 1);
-    if (!status) status = ir__relearn_list(f, &k->residue, symbol, ir__say_residue, 3);
-    if (!status) status = ir__relearn_list(f, &k->condition, symbol, ir__say_condition, 1);
+    ind_status status = ir__relearn_list(f, &k->relation, symbol, ir__condition_of_relation, 1);
+    if (!status) status = ir__relearn_list(f, &k->nonzero, symbol, ir__condition_of_nonzero, 1);
+    if (!status) status = ir__relearn_list(f, &k->residue, symbol, ir__condition_of_residue, 3);
+    if (!status) status = ir__relearn_list(f, &k->condition, symbol, ir__condition_of_id, 1);
     if (!status && k->condition.num != conditions) status = ir__rebuild_truth(f);
     ir__facts_changed(f);
     for (uint32_t i = 0; i + 1 < k->to.num && !status; i++) {
         if (!ir__touches(f, k->to.id[i], symbol)) continue;
-        ind_expr to = ir__settle(f, ir__id_at(f, &k->to, i));
+        ind_expr to = ir__simplify_under(f, ir__id_at(f, &k->to, i));
         if (!ind__ok(to)) return IND_OUT_OF_MEMORY;
         k->to.id[i] = to.id;
         ir__facts_changed(f);
@@ -150,7 +150,7 @@ static ind_status ir__propagate(ind_facts *f, ind_expr r) {
         if (!ind__ok(rest) || !ir__narrowable(u.m) || u.c == INT64_MIN) continue;
         ind_expr_bounds(rest, NULL, &hi);
         if (hi == INT64_MAX || hi == INT64_MIN) continue;
-        ir__range to = ir__anything, now = ir__stored_range(c, u.m.id, NULL);
+        ir__range to = ir__full_range, now = ir__stored_range(c, u.m.id, NULL);
         if (u.c > 0)
             to.lo = -ir__floor_div(hi, u.c); /* s >= ceil(-hi / c) */
         else
@@ -221,7 +221,7 @@ static ind_status ir__store_ge0(ind_facts *f, ind_expr r) {
     uint32_t zero = ind_int(f->context, 0).id;
     bool nonzero = (to.lo > 0 || to.hi < 0) && ind_expr_query_kind(t.m) == IND_EXPR_MUL; /* then no factor is zero */
     for (int i = 0; nonzero && i < ind_expr_num_args(t.m) && !status; i++)
-        status = ir__todo(f, ir__say(f, IND_EXPR_NE, zero, ind_expr_arg(t.m, i).id));
+        status = ir__todo(f, ir__raw_condition(f, IND_EXPR_NE, zero, ind_expr_arg(t.m, i).id));
     return status ? status : ir__add_relation(f, r);
 }
 
@@ -233,7 +233,7 @@ static ind_status ir__learn_ge0(ind_facts *f, ind_expr d) {
     if (ir__prove_ge0(r)) return IND_OK;
     ind_expr negated = ind_expr_neg(r);
     if (ir__prove_ge0(ind_expr_sub(negated, ind_int(c, 1)))) return ir__contradiction(f);
-    if (ir__prove_ge0(negated)) return ir__todo(f, ir__say(f, IND_EXPR_EQ, r.id, ind_int(c, 0).id));
+    if (ir__prove_ge0(negated)) return ir__todo(f, ir__raw_condition(f, IND_EXPR_EQ, r.id, ind_int(c, 0).id));
     if (ir__listed_nonzero(f, r)) return ir__todo_ge0(f, ind_expr_sub(r, ind_int(c, 1)));
     return ir__store_ge0(f, r);
 }
@@ -248,7 +248,7 @@ static ind_status ir__learn_ne0(ind_facts *f, ind_expr d) {
     ind_expr one = ind_int(c, 1), zero = ind_int(c, 0), p = ir__primitive(d);
     ind_status status = IND_OK;
     for (int i = 0; ind_expr_query_kind(p) == IND_EXPR_MUL && i < ind_expr_num_args(p) && !status; i++)
-        status = ir__todo(f, ir__say(f, IND_EXPR_NE, zero.id, ind_expr_arg(p, i).id));
+        status = ir__todo(f, ir__raw_condition(f, IND_EXPR_NE, zero.id, ind_expr_arg(p, i).id));
     if (status) return status;
     if (ir__prove_ge0(d)) return ir__todo_ge0(f, ind_expr_sub(d, one));
     if (ir__prove_ge0(ind_expr_neg(d))) return ir__todo_ge0(f, ind_expr_sub(ind_expr_neg(d), one));
@@ -279,7 +279,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
     c0 = ir__floor_mod(c0, m);
     if (!ind__ok(e)) return IND_OK;
     if (c0) r = r >= c0 ? r - c0 : r + (m - c0);
-    if (ir__narrowable(e) && !r) return ir__narrow(f, e, ir__anything, m);
+    if (ir__narrowable(e) && !r) return ir__narrow(f, e, ir__full_range, m);
     if (ir__residue_clashes(f, e, m, r)) return ir__contradiction(f);
     ind_expr modulus = ind_int(c, m), rest = ind_int(c, r);
     if (!ind__ok(rest) || !ir__ids_push(c, &f->known.residue, e.id) ||
@@ -287,7 +287,7 @@ static ind_status ir__learn_residue(ind_facts *f, ind_expr e, int64_t m, int64_t
         return IND_OUT_OF_MEMORY;
     ir__facts_changed(f);
     if (!ir__narrowable(e)) return IND_OK;
-    ir__range range = ir__stored_range(c, e.id, NULL), to = ir__anything;
+    ir__range range = ir__stored_range(c, e.id, NULL), to = ir__full_range;
     int64_t gap;
     if (range.lo != INT64_MIN) { /* the next value congruent to r modulo m */
         gap = ir__floor_mod(range.lo, m);
@@ -353,8 +353,9 @@ static ind_status ir__impose(ind_facts *f, ind_expr symbol, ind_expr value) {
     ir__range r = ir__stored_range(c, symbol.id, NULL);
     int64_t m = ind_expr_symbol(symbol)->multiple_of;
     ind_status status = IND_OK;
-    if (r.lo != INT64_MIN) status = ir__todo(f, ir__say(f, IND_EXPR_LE, ind_int(c, r.lo).id, value.id));
-    if (!status && r.hi != INT64_MAX) status = ir__todo(f, ir__say(f, IND_EXPR_LE, value.id, ind_int(c, r.hi).id));
+    if (r.lo != INT64_MIN) status = ir__todo(f, ir__raw_condition(f, IND_EXPR_LE, ind_int(c, r.lo).id, value.id));
+    if (!status && r.hi != INT64_MAX)
+        status = ir__todo(f, ir__raw_condition(f, IND_EXPR_LE, value.id, ind_int(c, r.hi).id));
     if (!status && m > 1) status = ir__todo(f, ind_expr_eq(ind_expr_mod(value, ind_int(c, m)), ind_int(c, 0)));
     return status;
 }
@@ -463,7 +464,7 @@ static ind_expr ir__last_choice(ind_facts *f, ind_expr condition, int *excluded)
     ind_expr last = ir__expr_none(f->context);
     *excluded = 0;
     for (int i = 0; i < ind_expr_num_args(condition); i++) {
-        ind_expr a = ir__settle(f, ind_expr_arg(condition, i));
+        ind_expr a = ir__simplify_under(f, ind_expr_arg(condition, i));
         int64_t v;
         if (ind_expr_is_int(a, &v) && !v)
             ++*excluded;
@@ -501,7 +502,7 @@ static ind_status ir__learn_all(ind_facts *f) {
         if (at == f->agenda.num) status = ir__review_conditions(f);
         if (status || at >= f->agenda.num) break;
         if (at > IND__MAX_LEARNT) return IND_LIMIT;
-        ind_expr condition = ir__settle(f, ir__id_at(f, &f->agenda, at));
+        ind_expr condition = ir__simplify_under(f, ir__id_at(f, &f->agenda, at));
         int64_t truth;
         if (!ind_expr_is_int(condition, &truth))
             status = ir__learn(f, condition);
@@ -561,7 +562,7 @@ static bool ir__excludes(ind_context *c, ind_expr fact, ind_expr condition) {
     return excludes;
 }
 
-#define IND__BLAME 256 /* facts tried to name the one that a condition contradicts */
+#define IND__MAX_BLAMED 256 /* facts tried to name the one that a condition contradicts */
 
 static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition) {
     ind_context *c = f->context;
@@ -574,7 +575,7 @@ static ind_status ir__fail_contradiction(const ind_facts *f, ind_expr condition)
         return ind__fail(c, IND_INVALID_ARGUMENT, "%s contradicts the ranges of its symbols", text);
     for (int list = 0; list < 2; list++) {
         const ir__ids *given = list ? &f->guard : &f->declared;
-        for (uint32_t i = 0; i < given->num && i < IND__BLAME; i++) {
+        for (uint32_t i = 0; i < given->num && i < IND__MAX_BLAMED; i++) {
             ind_expr e = ir__id_at(f, given, i);
             if (!ir__excludes(c, e, condition)) continue;
             ind_expr_print(e, fact, sizeof fact);

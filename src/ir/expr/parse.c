@@ -132,9 +132,9 @@ static bool ir__push_open(ir__expr_parser *p, int op, int strength, const char *
 /* ---- building */
 
 /* Combines conditions as a balanced tree, so a long chain does not become a deep expression. */
-static ind_expr ir__join_halves(int op, const ind_expr *v, int n) {
+static ind_expr ir__balanced_tree(int op, const ind_expr *v, int n) {
     if (n == 1) return v[0];
-    ind_expr a = ir__join_halves(op, v, n - n / 2), b = ir__join_halves(op, v + (n - n / 2), n / 2);
+    ind_expr a = ir__balanced_tree(op, v, n - n / 2), b = ir__balanced_tree(op, v + (n - n / 2), n / 2);
     return op == IND_EXPR_AND ? ind_expr_and(a, b) : ind_expr_or(a, b);
 }
 
@@ -149,14 +149,14 @@ static ind_expr ir__power(ind_expr base, ind_expr exponent) {
     return ind_expr_product(base.context, factor, (int)n);
 }
 
-static ind_expr ir__many(int op, ind_context *c, const ind_expr *v, int n) {
+static ind_expr ir__make_nary(int op, ind_context *c, const ind_expr *v, int n) {
     switch (op) {
     case IND_EXPR_ADD: return ind_expr_sum(c, v, n);
     case IND_EXPR_MUL: return ind_expr_product(c, v, n);
     case IND_EXPR_MIN: return ind_expr_min_of(c, v, n);
     case IND_EXPR_MAX: return ind_expr_max_of(c, v, n);
     case IND_EXPR_AND:
-    case IND_EXPR_OR: return ir__join_halves(op, v, n);
+    case IND_EXPR_OR: return ir__balanced_tree(op, v, n);
     case IND_EXPR_FLOORDIV: return ind_expr_floordiv(v[0], v[1]);
     case IND_EXPR_MOD: return ind_expr_mod(v[0], v[1]);
     case IND_EXPR_EQ: return ind_expr_eq(v[0], v[1]);
@@ -179,12 +179,12 @@ static const char *ir__failing_operator(ir__expr_parser *p, const ir__open *o, i
     int good = 1, bad = n;
     while (bad - good > 1) {
         int middle = good + (bad - good) / 2;
-        if (ind__ok(ir__many(o->op, p->context, p->value + o->values, middle)))
+        if (ind__ok(ir__make_nary(o->op, p->context, p->value + o->values, middle)))
             good = middle;
         else
             bad = middle;
     }
-    if (n > 2) ir__many(o->op, p->context, p->value + o->values, bad); /* sets the error message */
+    if (n > 2) ir__make_nary(o->op, p->context, p->value + o->values, bad); /* sets the error message */
     return p->before[o->values + (uint32_t)bad - 1];
 }
 
@@ -217,7 +217,7 @@ static bool ir__reduce(ir__expr_parser *p) {
         v[0] = v[1];
         v[1] = first;
     }
-    ind_expr e = ir__many(o.op, p->context, v, n);
+    ind_expr e = ir__make_nary(o.op, p->context, v, n);
     if (!ind__ok(e)) {
         bool chain = o.op == IND_EXPR_ADD || o.op == IND_EXPR_MUL;
         p->at = chain && n > 1 ? ir__failing_operator(p, &o, n) : o.at;
@@ -334,7 +334,7 @@ static const ir__infix *ir__take_infix(ir__expr_parser *p) {
     return NULL;
 }
 
-static bool ir__is_many(int op) {
+static bool ir__is_nary(int op) {
     return op == IND_EXPR_ADD || op == IND_EXPR_MUL || op == IND_EXPR_AND || op == IND_EXPR_OR;
 }
 
@@ -345,7 +345,7 @@ static bool ir__parse_infix(ir__expr_parser *p, const ir__infix *x, const char *
     ir__open *top = p->num_open ? &p->open[p->num_open - 1] : NULL;
     if (top && top->strength == x->strength && x->strength == 4)
         return ir__parse_fail(p, at, IND_PARSE, "a chain of comparisons: write a < b and b < c");
-    if (top && top->op == op && ir__is_many(op)) {
+    if (top && top->op == op && ir__is_nary(op)) {
         if (!ir__settle_minus(p, top)) return false;
         top->at = at;
     } else {

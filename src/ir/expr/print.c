@@ -34,7 +34,7 @@ static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style
 
 /* Writes operand i and the text before it. C has no minimum of more than two: ind_min(ind_min(a, b), c). */
 static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__expr_style *style) {
-    const ir__spelling *row = ir__spelling_of(style, f);
+    const ir__op_format *row = ir__op_format_of(style, f);
     bool lattice = f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX, where = f->op == IND_EXPR_WHERE;
     const ir__form *a = f->arg[where && style->form == IND_PRINT_LATEX && i < 2 ? 1 - i : i]; /* value if condition */
     ir__form otherwise = {.op = IR__FORM_OTHERWISE};
@@ -43,13 +43,13 @@ static void ir__write_operand(ind__text *t, const ir__form *f, int i, const ir__
         ir__write_form(t, a->arg[0], style, 6);
         return;
     }
-    if (i) ind__textf(t, "%s", where && i == 2 ? ir__spelling_of(style, &otherwise)->between : row->between);
+    if (i) ind__textf(t, "%s", where && i == 2 ? ir__op_format_of(style, &otherwise)->between : row->between);
     ir__write_form(t, a, style, ir__operand_strength(row, f, i));
     if (lattice && i && i + 1 < f->num && ir__style_is_c(style)) ind__textf(t, "%s", row->close);
 }
 
 static void ir__write_form(ind__text *t, const ir__form *f, const ir__expr_style *style, int outer) {
-    const ir__spelling *row = ir__spelling_of(style, f);
+    const ir__op_format *row = ir__op_format_of(style, f);
     bool parens = ir__strength(row, f) < outer, latex = style->form == IND_PRINT_LATEX;
     bool nested = (f->op == IND_EXPR_MIN || f->op == IND_EXPR_MAX) && ir__style_is_c(style);
     if (parens) ind__textf(t, latex ? "\\left(" : "(");

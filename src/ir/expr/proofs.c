@@ -31,7 +31,7 @@ struct ind_facts {
     int narrowings;   /* while assuming: remaining number of narrowings by relations */
 };
 
-static ind_facts *ir__facts_in_force(ind_context *c) {
+static ind_facts *ir__current_facts(ind_context *c) {
     return c->interner->facts;
 }
 
@@ -55,18 +55,18 @@ static ind_expr ir__id_at(const ind_facts *f, const ir__ids *list, uint32_t i) {
     return ir__expr_make(f->context, list->id[i]);
 }
 
-static ind_expr ir__settle(ind_facts *f, ind_expr e);
+static ind_expr ir__simplify_under(ind_facts *f, ind_expr e);
 
 /* e in terms of symbols that are not replaced. */
-static ind_expr ir__in_force(ind_expr e) {
-    ind_facts *f = ind__ok(e) ? ir__facts_in_force(e.context) : NULL;
+static ind_expr ir__resolve_replaced(ind_expr e) {
+    ind_facts *f = ind__ok(e) ? ir__current_facts(e.context) : NULL;
     if (!f || f->simplifying || e.context->interner->proving || !(ir__node_of(e)->symbols & f->known.mask)) return e;
-    return ir__settle(f, e);
+    return ir__simplify_under(f, e);
 }
 
-static ind_expr ir__extent_in_force(ind_expr extent) {
-    ind_facts *f = ir__facts_in_force(extent.context);
-    return f && ir__node_of(extent)->symbols & f->known.mask ? ir__settle(f, extent) : extent;
+static ind_expr ir__resolve_extent(ind_expr extent) {
+    ind_facts *f = ir__current_facts(extent.context);
+    return f && ir__node_of(extent)->symbols & f->known.mask ? ir__simplify_under(f, extent) : extent;
 }
 
 /* A lower bound of a term: one loop index or modulo is replaced by the end of its range that minimises the term. q * f
@@ -78,7 +78,7 @@ static bool ir__lower_term(ir__term t, bool only_modulo, ind_expr *bound) {
         const ind_symbol *s = ind_expr_symbol(f);
         int64_t least;
         if (s && ind__ok(s->extent) && !only_modulo) {
-            end = ir__extent_in_force(s->extent);
+            end = ir__resolve_extent(s->extent);
         } else if (ind_expr_query_kind(f) == IND_EXPR_MOD) {
             end = ind_expr_arg(f, 1);
             ind_expr_bounds(end, &least, NULL);
@@ -299,7 +299,7 @@ static bool ir__prove(ir__proof *p, ind_expr e, int depth) {
     if (hi < 0 || p->tries <= 0) return false;
     p->tries--;
     ind_expr low = e;
-    for (int round = 0; round < 8; round++) {
+    for (int iteration = 0; iteration < 8; iteration++) {
         /* Modulos first: their upper end has the divisor, in which a loop index of another term may cancel. */
         ind_expr next = ir__lower_terms(low, true);
         if (ind__ok(next) && next.id == low.id) next = ir__lower_terms(low, false);
@@ -394,13 +394,13 @@ static bool ir__prove_ge0(ind_expr e) {
     if (lo >= 0 || hi < 0) return lo >= 0;
     ind_context *c = e.context;
     bool nested = c->interner->proving > 0;
-    ind_facts *f = nested ? NULL : ir__facts_in_force(c);
+    ind_facts *f = nested ? NULL : ir__current_facts(c);
     ind__state_of(c)->quiet++;
-    if (!ir__facts_in_force(c) && ir__refuted(e)) {
+    if (!ir__current_facts(c) && ir__refuted(e)) {
         ind__state_of(c)->quiet--;
         return false;
     }
-    if (!nested) e = ir__in_force(e);
+    if (!nested) e = ir__resolve_replaced(e);
     c->interner->proving++;
     ir__proof p = {f, IND__PROOF_TRIES};
     bool proven = ir__prove(&p, e, nested ? 0 : f && f->known.relation.num ? IND__PROOF_DEPTH : 1);
@@ -416,7 +416,7 @@ static bool ir__known_below(ind_expr a, ind_expr b, int by) {
     if (a.id == b.id) return by <= 0;
     ind_context *c = a.context;
     const uint32_t failures = ind__state_of(c)->failures, kind = IND__CACHED_BELOW + (uint32_t)by;
-    const uint32_t key = c->interner->joining ? 0 : ir__cache_key(c, kind);
+    const uint32_t key = c->interner->combining ? 0 : ir__cache_key(c, kind);
     const ir__op_cache_entry *had = ir__cache_slot(c, kind, a, b);
     if (key && had->key == key && had->a == a.id && had->b == b.id) return had->result;
     ind__state_of(c)->quiet++;
@@ -440,8 +440,8 @@ bool ind_known_true(ind_expr condition) {
     if (!ind__ok(condition)) return false;
     int64_t lo, hi;
     ind_expr_bounds(condition, &lo, &hi);
-    if (lo > 0 || hi < 0 || !ir__facts_in_force(condition.context)) return lo > 0 || hi < 0;
-    return ind_known(ir__facts_in_force(condition.context), condition);
+    if (lo > 0 || hi < 0 || !ir__current_facts(condition.context)) return lo > 0 || hi < 0;
+    return ind_known(ir__current_facts(condition.context), condition);
 }
 
 /* 5 - Min(5, n) and Max(0, 5 - n) are two nodes, as integers stay in the sum, but their difference simplifies to 0. */
@@ -457,7 +457,7 @@ static bool ir__no_difference(ind_expr a, ind_expr b) {
 bool ind_known_eq(ind_expr a, ind_expr b) {
     if (!ir__both_ok(&a, &b)) return false;
     if (a.id == b.id) return true;
-    if (!ir__facts_in_force(a.context)) return ir__no_difference(a, b);
+    if (!ir__current_facts(a.context)) return ir__no_difference(a, b);
     return ir__known_below(a, b, 0) && ir__known_below(b, a, 0);
 }
 
@@ -473,7 +473,7 @@ bool ind_known_lt(ind_expr a, ind_expr b) {
 
 /* The largest integer that divides e, as far as its structure and the residues in force prove. */
 typedef struct ir__divisor {
-    ir__walk walk; /* id to 1 + position in done */
+    ir__traversal visits; /* id to 1 + position in done */
     int64_t *done;
     uint32_t num_done, cap_done;
     uint32_t limit; /* nodes visited; further nodes count as divisor 1 */
@@ -521,14 +521,14 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
     if (ind_expr_symbol(e)) {
         v = ind_expr_symbol(e)->multiple_of;
     } else {
-        bool written = w->walk.steps++ >= IND__WALK_FREE;
-        if (w->walk.steps > w->limit) return 1;
-        w->walk.seen.context = e.context;
-        uint32_t known = written ? ir__map_get(&w->walk.seen, e.id) : 0;
+        bool written = w->visits.steps++ >= IND__UNRECORDED_VISITS;
+        if (w->visits.steps > w->limit) return 1;
+        w->visits.seen.context = e.context;
+        uint32_t known = written ? ir__map_get(&w->visits.seen, e.id) : 0;
         if (known) return w->done[known - 1];
         v = ir__factor_of_kind(w, e);
         int64_t *slot = written ? IND__PUSH(e.context, int64_t, w->done, w->num_done, w->cap_done) : NULL;
-        if (slot && ir__map_put(&w->walk.seen, e.id, w->num_done)) *slot = v;
+        if (slot && ir__map_put(&w->visits.seen, e.id, w->num_done)) *slot = v;
     }
     const ir__ids *list = w->facts ? &w->facts->known.residue : NULL;
     for (uint32_t i = 0; list && i < list->num; i += 3) { /* e % m == 0 */
@@ -544,7 +544,7 @@ static int64_t ir__known_factor(ir__divisor *w, ind_expr e) {
 static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
     int64_t g = m, k = 0;
     for (int i = 0; i < ir__num_terms(e) && g > 1; i++) {
-        ir__divisor w = {.limit = IND__WALK_FREE};
+        ir__divisor w = {.limit = IND__UNRECORDED_VISITS};
         ind_expr t = ir__term_at(e, i);
         if (!ind_expr_is_int(t, &k)) g = ir__gcd64(g, ir__known_factor(&w, t));
     }
@@ -554,17 +554,17 @@ static int64_t ir__structural_residue(ind_expr e, int64_t m, int64_t *r) {
 
 /* The divisor of an expression without replaced symbols, with the node limit of constructors. */
 static int64_t ir__plain_divisor(ind_expr e) {
-    ir__divisor w = {.limit = IND__WALK_FREE, .facts = ir__facts_in_force(e.context)};
+    ir__divisor w = {.limit = IND__UNRECORDED_VISITS, .facts = ir__current_facts(e.context)};
     return ir__known_factor(&w, e);
 }
 
 int64_t ind_known_divisor(ind_expr e) {
     if (!ind__ok(e)) return 1;
     ind__state_of(e.context)->quiet++;
-    e = ir__in_force(e);
-    ir__divisor w = {.limit = UINT32_MAX, .facts = ir__facts_in_force(e.context)};
+    e = ir__resolve_replaced(e);
+    ir__divisor w = {.limit = UINT32_MAX, .facts = ir__current_facts(e.context)};
     int64_t g = ir__known_factor(&w, e);
-    ir__map_free(&w.walk.seen);
+    ir__map_free(&w.visits.seen);
     ind__free(e.context, w.done);
     ind__state_of(e.context)->quiet--;
     return g;
@@ -630,7 +630,7 @@ static bool ir__int_residue(ind_facts *f, ind_expr e, int64_t d, int64_t *r) {
 static bool ir__known_residue(ind_expr e, ind_expr m, ind_expr *r) {
     if (!ind__ok(e) || !ind__ok(m) || e.context->interner->proving) return false;
     ind_context *c = e.context;
-    ind_facts *f = ir__facts_in_force(c);
+    ind_facts *f = ir__current_facts(c);
     for (uint32_t i = 0; f && i < f->known.residue.num; i += 3)
         if (f->known.residue.id[i] == e.id && f->known.residue.id[i + 1] == m.id)
             return *r = ir__id_at(f, &f->known.residue, i + 2), true;
@@ -666,7 +666,7 @@ static ind_expr ir__primitive(ind_expr e) {
 }
 
 /* c0 + multiples of g with g not dividing c0 is never 0. */
-static bool ir__odd_sum(ind_expr e) {
+static bool ir__sum_avoids_zero(ind_expr e) {
     int64_t g = 0, c0 = 0;
     for (int i = 0; i < ir__num_terms(e) && g != 1; i++) {
         ind_expr t = ir__term_at(e, i);
@@ -707,14 +707,14 @@ static bool ir__known_nonzero(ind_expr e) {
     if (!ind__ok(e)) return false;
     int64_t lo, hi;
     ind__state_of(e.context)->quiet++;
-    e = ir__in_force(e);
+    e = ir__resolve_replaced(e);
     ind_expr_bounds(e, &lo, &hi);
-    bool never = lo > 0 || hi < 0 || ir__odd_sum(e);
+    bool never = lo > 0 || hi < 0 || ir__sum_avoids_zero(e);
     if (!never && ind_expr_query_kind(e) == IND_EXPR_MUL) {
         never = true;
         for (int i = 0; i < ind_expr_num_args(e) && never; i++) never = ir__known_nonzero(ind_expr_arg(e, i));
     }
-    ind_facts *f = ir__facts_in_force(e.context);
+    ind_facts *f = ir__current_facts(e.context);
     never = never || (f && ir__listed_nonzero(f, e));
     ind_expr common, less = never ? ir__expr_none(e.context) : ir__split_common(e, &common);
     never = never || (ind__ok(less) && ir__known_nonzero(common) && ir__known_nonzero(less));
@@ -740,7 +740,7 @@ static int ir__proven_sign(ind_expr b) {
 
 /* 1 or 0 if the facts in force contain the condition in this form as true or false, else -1. */
 static int ir__known_condition(ind_expr condition) {
-    ind_facts *f = ir__facts_in_force(condition.context);
+    ind_facts *f = ir__current_facts(condition.context);
     uint32_t truth = f ? ir__map_get(&f->known.truth, condition.id) : 0;
     return truth ? truth == 1 : -1;
 }

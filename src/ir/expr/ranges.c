@@ -102,7 +102,7 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
 /* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
-   operations, then by the number of characters. Then a table of spellings writes the form. A form is used for text only
+   operations, then by the number of characters. Then a table of operator formats writes the form. A form is used for text only
    if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
 enum { /* forms beyond the kinds of expressions */
@@ -110,7 +110,7 @@ enum { /* forms beyond the kinds of expressions */
        IR__FORM_CEILDIV,
        IR__FORM_DIV_CALL, /* quotients in C whose operands may be negative */
        IR__FORM_MOD_CALL,
-       IR__FORM_OTHERWISE, /* spelling only: the text before the last operand of Where */
+       IR__FORM_OTHERWISE, /* format only: the text before the last operand of Where */
        IR__NUM_FORM_OPS
 };
 
@@ -160,21 +160,21 @@ typedef struct ir__expr_style {
 /* One row per op: binding strength; texts before, between and after the operands; the strengths that the first and the
    other operands need to have no parentheses. Strength, as in Python: or 1, and 2, not 3, comparison 4, sum 5, product
    and quotient 6, unary minus 7, the rest 8. */
-typedef struct ir__spelling {
+typedef struct ir__op_format {
     int strength;
     const char *open, *between, *close;
     int first, other;
-} ir__spelling;
+} ir__op_format;
 
-/* Spellings common to text and the C forms. */
-#define IR__SPELL_COMMON                                                                                               \
+/* Formats common to text and the C forms. */
+#define IR__FORMAT_COMMON                                                                                              \
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
     [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
     [IND_EXPR_NE] = {4, "", " != ", "", 5, 5}, [IND_EXPR_LT] = {4, "", " < ", "", 5, 5},                               \
     [IND_EXPR_LE] = {4, "", " <= ", "", 5, 5}, [IR__FORM_NEG] = {7, "-", "", "", 7, 7}
 
-static const ir__spelling ir__spell_text[IR__NUM_FORM_OPS] = {
-    IR__SPELL_COMMON,
+static const ir__op_format ir__format_text[IR__NUM_FORM_OPS] = {
+    IR__FORMAT_COMMON,
     [IND_EXPR_FLOORDIV] = {6, "", " // ", "", 6, 7},
     [IND_EXPR_MIN] = {8, "Min(", ", ", ")", 0, 0},
     [IND_EXPR_MAX] = {8, "Max(", ", ", ")", 0, 0},
@@ -186,8 +186,8 @@ static const ir__spelling ir__spell_text[IR__NUM_FORM_OPS] = {
     [IR__FORM_CEILDIV] = {8, "CeilDiv(", ", ", ")", 0, 0},
 };
 
-static const ir__spelling ir__spell_c[IR__NUM_FORM_OPS] = {
-    IR__SPELL_COMMON,
+static const ir__op_format ir__format_c[IR__NUM_FORM_OPS] = {
+    IR__FORMAT_COMMON,
     [IND_EXPR_FLOORDIV] = {6, "", " / ", "", 6, 7},
     [IND_EXPR_MIN] = {8, "ind_min(", ", ", ")", 0, 0},
     [IND_EXPR_MAX] = {8, "ind_max(", ", ", ")", 0, 0},
@@ -200,7 +200,7 @@ static const ir__spelling ir__spell_c[IR__NUM_FORM_OPS] = {
     [IR__FORM_MOD_CALL] = {8, "ind_floormod(", ", ", ")", 0, 0},
 };
 
-static const ir__spelling ir__spell_latex[IR__NUM_FORM_OPS] = {
+static const ir__op_format ir__format_latex[IR__NUM_FORM_OPS] = {
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5},
     [IND_EXPR_MUL] = {6, "", " \\cdot ", "", 7, 7},
     [IND_EXPR_FLOORDIV] = {8, "\\left\\lfloor \\frac{", "}{", "} \\right\\rfloor", 0, 0},
@@ -224,8 +224,8 @@ static bool ir__style_is_c(const ir__expr_style *s) {
     return s->form == IND_PRINT_C || s->form == IND_PRINT_CUDA32 || s->form == IND_PRINT_CUDA64;
 }
 
-static const ir__spelling *ir__spelling_of(const ir__expr_style *s, const ir__form *f) {
-    return &(ir__style_is_c(s) ? ir__spell_c : s->form == IND_PRINT_LATEX ? ir__spell_latex : ir__spell_text)[f->op];
+static const ir__op_format *ir__op_format_of(const ir__expr_style *s, const ir__form *f) {
+    return &(ir__style_is_c(s) ? ir__format_c : s->form == IND_PRINT_LATEX ? ir__format_latex : ir__format_text)[f->op];
 }
 
 /* True if a minus is written before a product without parentheses: -a*b is (-a)*b. False if the product begins with a
@@ -237,13 +237,13 @@ static bool ir__minus_product(const ir__form *f) {
     return first != IND_EXPR_ADD && first != IND_EXPR_MUL && first != IR__FORM_NEG;
 }
 
-static int ir__strength(const ir__spelling *row, const ir__form *f) {
+static int ir__strength(const ir__op_format *row, const ir__form *f) {
     if (ir__minus_product(f)) return 6;
     return f->op == IND_EXPR_INT ? (f->value < 0 ? 7 : 8) : f->op == IND_EXPR_SYM ? 8 : row->strength;
 }
 
 /* The strength that operand i needs. */
-static int ir__operand_strength(const ir__spelling *row, const ir__form *f, int i) {
+static int ir__operand_strength(const ir__op_format *row, const ir__form *f, int i) {
     if (ir__minus_product(f)) return 6;
     return i ? row->other : row->first;
 }

@@ -26,12 +26,12 @@ static const struct ir__identity {
     {IND_EXPR_MOD, 1, 1, -1, 1, -1, 1, true},   /* both: x % b = b - 1 + (x + 1) % -b */
 };
 
-#define IR__MAX_UNITS  6  /* terms of a divisor that are compared with the surrounding sum */
-#define IR__MAX_TRIED  3  /* nesting of roundings whose numerators are rewritten for the outer one */
-#define IR__MAX_TRIES  48 /* rewritings of one rounding that are compared by estimate */
-#define IR__MAX_MADE   4  /* of these, the number of best ones that are built */
-#define IR__MAX_PASSES 4  /* over the roundings of a sum */
-#define IR__NESTED_OPS 2  /* operations that rewriting a nested rounding may save: an estimate */
+#define IR__MAX_UNITS     6  /* terms of a divisor that are compared with the surrounding sum */
+#define IR__MAX_TRIED     3  /* nesting of roundings whose numerators are rewritten for the outer one */
+#define IR__MAX_TRIES     48 /* rewritings of one rounding that are compared by estimate */
+#define IR__MAX_REWRITTEN 4  /* of these, the number of best ones that are built */
+#define IR__MAX_PASSES    4  /* over the roundings of a sum */
+#define IR__NESTED_OPS    2  /* operations that rewriting a nested rounding may save: an estimate */
 
 /* A term of the surrounding sum that changes when a number is added to the quotient: m, or m times a term of the
    divisor. */
@@ -51,23 +51,28 @@ typedef struct ir__rewriting {
     const ir__form *f;          /* the new quotient; NULL: nothing is cheaper */
 } ir__rewriting;
 
+/* Numerator or divisor of a quotient. */
+typedef struct ir__side {
+    ind_expr e;
+    const ir__form *f;
+    ir__poly p;
+    int64_t integer; /* the integer term of p */
+} ir__side;
+
 typedef struct ir__rounding {
     int term;          /* index of the term m * f in the sum */
     ir__mono m;        /* the term without the quotient */
     const ir__form *f; /* the quotient */
     ind_expr value;    /* value = x / b: f, or f times the coefficient of the term, as 3*(x % 4) = 3*x % 12 */
-    ind_expr x, b;
-    const ir__form *fx, *fb;
-    ir__poly px, pb;
-    int64_t integer, of_divisor; /* the integers in x and b */
-    bool number, positive;       /* b is a number; b is proven positive */
-    bool nested;                 /* x has a rounding that might be rewritten */
-    ir__cost saved;              /* saved by taking factors out of x */
-    ir__cost over[2];            /* cost of b and of -b */
-    bool minus[2];               /* their texts begin with a minus */
-    bool shares;                 /* x + b might be cheaper than x */
-    int64_t grain;               /* proven divisor of b and of all terms of x but the integer */
-    bool residues;               /* residues are facts, so further rewritings may hold */
+    ir__side x, b;
+    bool number, positive; /* b is a number; b is proven positive */
+    bool nested;           /* x has a rounding that might be rewritten */
+    ir__cost saved;        /* saved by taking factors out of x */
+    ir__cost over[2];      /* cost of b and of -b */
+    bool minus[2];         /* their texts begin with a minus */
+    bool shares;           /* x + b might be cheaper than x */
+    int64_t grain;         /* proven divisor of b and of all terms of x but the integer */
+    bool residues;         /* residues are facts, so further rewritings may hold */
     ir__unit unit[IR__MAX_UNITS + 1];
     int units;
     ir__tally others; /* all terms but this one and those of the units */
@@ -98,16 +103,16 @@ static bool ir__poly_of_form(ir__former *w, const ir__form *f, ir__poly *p) {
 
 /* n * x + k * b, with its integer given; the integer is last. */
 static bool ir__poly_numerator(ir__former *w, const ir__rounding *r, int n, int64_t k, int64_t integer, ir__poly *out) {
-    *out = ir__poly_new(w, r->px.n + r->pb.n + 1);
+    *out = ir__poly_new(w, r->x.p.n + r->b.p.n + 1);
     if (!out->t) return false;
-    for (int i = 0; i < r->px.n; i++) {
-        ir__mono m = r->px.t[i];
+    for (int i = 0; i < r->x.p.n; i++) {
+        ir__mono m = r->x.p.t[i];
         if (!m.n) continue;
         if (ind__mul_overflow(m.c, n, &m.c)) return false;
         out->t[out->n++] = m;
     }
-    for (int i = 0; k && i < r->pb.n; i++) {
-        ir__mono m = r->pb.t[i];
+    for (int i = 0; k && i < r->b.p.n; i++) {
+        ir__mono m = r->b.p.t[i];
         if (!m.n) continue;
         int at = ir__poly_find(w, out, &m);
         if (at < 0) out->t[at = out->n++] = (ir__mono){0, m.n, m.f};
@@ -153,7 +158,7 @@ static ir__cost ir__cost_around(ir__former *w, const ir__rounding *r, const ir__
 
 /* Estimated cost of the quotient before it is built; rarely above the actual cost. */
 static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, const ir__poly *x) {
-    const ir__spelling *row = &ir__spell_text[v->id->op];
+    const ir__op_format *row = &ir__format_text[v->id->op];
     ir__form f = {.op = (uint8_t)v->id->op};
     ir__cost cost = ir__poly_cost(x), over = r->over[v->id->divisor < 0];
     int64_t nested = r->nested ? IR__NESTED_OPS : 0, ops = cost.ops - r->saved.ops - nested;
@@ -162,33 +167,33 @@ static ir__form ir__estimate(const ir__rounding *r, const ir__rewriting *v, cons
     if (row->first && x->n > 1) chars += 2;
     if (f.op == IND_EXPR_FLOORDIV && ir__all_negative(x)) chars += IR__MINUS_CHARS;
     if (r->minus[v->id->divisor < 0]) chars += IR__MINUS_CHARS;
-    if (row->other && r->pb.n > 1) chars += 2;
+    if (row->other && r->b.p.n > 1) chars += 2;
     f.chars = ir__cap(chars > 0 ? chars : 0);
     f.ops = ir__cap((ops > 0 ? ops : 0) + 1 + over.ops);
     return f;
 }
 
 /* Finds a quotient that was built before: equal quotients must be the same factor. */
-static const ir__form *ir__find_made(const ir__former *w, int op, ind_expr x, ind_expr b) {
-    for (const ir__made *m = w->made; m; m = m->next)
+static const ir__form *ir__find_rewritten(const ir__former *w, int op, ind_expr x, ind_expr b) {
+    for (const ir__rewritten *m = w->made; m; m = m->next)
         if (m->form->op == op && m->x == x.id && m->b == b.id) return m->form;
     return NULL;
 }
 
 static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_expr b) {
-    const ir__form *made = ir__find_made(w, op, x, b);
+    const ir__form *made = ir__find_rewritten(w, op, x, b);
     if (made || !ind__ok(x) || !ind__ok(b) || w->trying > 2 * IR__MAX_TRIED) return made;
     w->trying++;
     const ir__form *arg[2] = {ir__form_of(w, x), ir__form_of(w, b)};
     w->trying--;
     ir__form *f = ir__form_new(w, op, arg, 2);
-    ir__made *m = f ? (ir__made *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
+    ir__rewritten *m = f ? (ir__rewritten *)ind__arena_alloc(&w->arena, sizeof *m) : NULL;
     if (!m) return NULL;
     const ir__range quotient = ir__range_div((ir__range){arg[0]->lo, arg[0]->hi}, (ir__range){arg[1]->lo, arg[1]->hi});
     f->lo = quotient.lo; /* used by C only, which has no other op here */
     f->hi = quotient.hi;
     f->fits = true;
-    *m = (ir__made){w->made, f, x.id, b.id};
+    *m = (ir__rewritten){w->made, f, x.id, b.id};
     w->made = m;
     return f;
 }
@@ -196,13 +201,14 @@ static const ir__form *ir__make_quotient(ir__former *w, int op, ind_expr x, ind_
 /* Builds the quotient of a rewriting. NULL: its parts exceed 64 bits. */
 static const ir__form *ir__rewritten_quotient(ir__former *w, const ir__rounding *r, const ir__rewriting *v) {
     ind_context *c = w->context;
-    int64_t least = v->k, integer = r->integer;
+    int64_t least = v->k, integer = r->x.integer;
     if (v->id->numerator < 0 && ind__sub_overflow(0, integer, &integer)) return NULL;
-    if (ind__mul_overflow(least, r->of_divisor, &least) || ind__add_overflow(integer, least, &integer) ||
+    if (ind__mul_overflow(least, r->b.integer, &least) || ind__add_overflow(integer, least, &integer) ||
         ind__sub_overflow(v->integer, integer, &integer))
         return NULL;
-    ind_expr x = v->id->numerator < 0 ? ind_expr_neg(r->x) : r->x, b = v->id->divisor < 0 ? ind_expr_neg(r->b) : r->b;
-    if (v->k) x = ind_expr_add(x, ind_expr_mul(r->b, ind_int(c, v->k)));
+    ind_expr x = v->id->numerator < 0 ? ind_expr_neg(r->x.e) : r->x.e,
+             b = v->id->divisor < 0 ? ind_expr_neg(r->b.e) : r->b.e;
+    if (v->k) x = ind_expr_add(x, ind_expr_mul(r->b.e, ind_int(c, v->k)));
     if (integer) x = ind_expr_add(x, ind_int(c, integer));
     return ir__make_quotient(w, v->id->op, x, b);
 }
@@ -213,7 +219,7 @@ static bool ir__rewriting_holds(ir__former *w, const ir__rounding *r, const ir__
     ind_expr e = ir__form_value(w, v->f);
     if (ind__ok(e) && v->id->sign < 0) e = ind_expr_neg(e);
     if (ind__ok(e) && v->constant) e = ind_expr_add(e, ind_int(c, v->constant));
-    if (ind__ok(e) && v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b, ind_int(c, r->of_divisor)));
+    if (ind__ok(e) && v->divisors) e = ind_expr_add(e, ind_expr_sub(r->b.e, ind_int(c, r->b.integer)));
     return ind__ok(e) && e.id == r->value.id;
 }
 
@@ -233,7 +239,7 @@ static void ir__list_rewriting(ir__former *w, ir__rounding *r, ir__rewriting v) 
 
 /* Builds the listed rewritings while one may be cheaper. */
 static void ir__try_listed(ir__former *w, ir__rounding *r) {
-    for (int i = 0; i < r->num_tries && i < IR__MAX_MADE && ir__cheaper(r->tries[i].cost, r->cost); i++) {
+    for (int i = 0; i < r->num_tries && i < IR__MAX_REWRITTEN && ir__cheaper(r->tries[i].cost, r->cost); i++) {
         ir__rewriting *v = &r->tries[i];
         bool fits;
         if (!(v->f = ir__rewritten_quotient(w, r, v))) continue;
@@ -269,7 +275,7 @@ static void ir__try_residues(ir__former *w, ir__rounding *r, ir__rewriting v) {
         if (ind__add_overflow(rest, -v.constant, &rest) || rest == INT64_MIN ||
             ind__add_overflow(v.integer, v.id->sign * rest, &v.integer))
             return;
-        if (r->number && v.integer % r->of_divisor) return;
+        if (r->number && v.integer % r->b.integer) return;
     }
     v.integer = 0;
     ir__list_rewriting(w, r, v);
@@ -282,12 +288,12 @@ static int ir__shifts(const ir__rounding *r, const ir__rewriting *v, int64_t k[4
     bool mod = v->id->op == IND_EXPR_MOD;
     int n = 0;
     if (mod && r->number) {
-        k[n++] = -ir__floor_div(v->integer, r->of_divisor);
-        if (v->integer % r->of_divisor) k[n++] = k[0] - 1;
+        k[n++] = -ir__floor_div(v->integer, r->b.integer);
+        if (v->integer % r->b.integer) k[n++] = k[0] - 1;
         return n;
     }
     k[n++] = 0;
-    if (r->number && v->integer && v->integer % r->of_divisor == 0) k[n++] = -(v->integer / r->of_divisor);
+    if (r->number && v->integer && v->integer % r->b.integer == 0) k[n++] = -(v->integer / r->b.integer);
     if (!mod && u->now > INT64_MIN + 1 && u->now % u->m.c == 0 &&
         !ind__add_overflow(u->now / u->m.c, v->constant, &k[n]) && k[n] &&
         !ind__mul_overflow(k[n], v->id->sign * v->id->divisor, &k[n]))
@@ -308,9 +314,9 @@ static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting 
         if (k[i] > INT32_MAX || k[i] < -INT32_MAX) continue;
         v.k = k[i];
         if ((id->op != IND_EXPR_MOD && ind__sub_overflow(v.constant, id->sign * id->divisor * v.k, &v.constant)) ||
-            ind__mul_overflow(v.k, r->of_divisor, &v.integer) ||
+            ind__mul_overflow(v.k, r->b.integer, &v.integer) ||
             ind__add_overflow(v.integer, base->integer, &v.integer) ||
-            (id->divisors && ind__add_overflow(v.constant, r->of_divisor, &v.constant)))
+            (id->divisors && ind__add_overflow(v.constant, r->b.integer, &v.constant)))
             continue;
         ir__list_rewriting(w, r, v);
         if (r->residues && v.integer && !ir__style_is_c(w->style)) ir__try_residues(w, r, v);
@@ -318,7 +324,7 @@ static void ir__list_shifts(ir__former *w, ir__rounding *r, const ir__rewriting 
 }
 
 static void ir__try_identity(ir__former *w, ir__rounding *r, const struct ir__identity *id) {
-    ir__rewriting v = {.id = id, .integer = r->integer, .constant = id->constant, .divisors = id->divisors};
+    ir__rewriting v = {.id = id, .integer = r->x.integer, .constant = id->constant, .divisors = id->divisors};
     if ((id->positive && !r->positive) || (id->divisors && r->units == 1 && !r->number)) return;
     if (ind__mul_overflow(v.integer, id->numerator, &v.integer) || ind__add_overflow(v.integer, id->offset, &v.integer))
         return;
@@ -354,14 +360,14 @@ static bool ir__has_rounding(const ir__poly *p) {
 /* Finds the terms that a number added to the quotient changes: m and, for each term of the divisor, m times that
    term. */
 static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
-    int terms = r->pb.n - (r->of_divisor != 0);
+    int terms = r->b.p.n - (r->b.integer != 0);
     ir__mono one = {1, 0, NULL};
     r->units = 1 + (terms <= IR__MAX_UNITS ? terms : 0);
     r->others = ir__poly_tally(p);
     ir__tally_change(&r->others, &p->t[r->term], -1);
     for (int i = 0; i < r->units; i++) {
         ir__unit *u = &r->unit[i];
-        if (!ir__mono_times(w, &r->m, i ? &r->pb.t[i - 1] : &one, &u->m)) return false;
+        if (!ir__mono_times(w, &r->m, i ? &r->b.p.t[i - 1] : &one, &u->m)) return false;
         u->at = ir__poly_find(w, p, &u->m);
         u->now = u->at < 0 ? 0 : p->t[u->at].c;
         if (u->at >= 0) ir__tally_change(&r->others, &p->t[u->at], -1);
@@ -371,8 +377,8 @@ static bool ir__find_units(ir__former *w, const ir__poly *p, ir__rounding *r) {
 
 static bool ir__find_shared(ir__former *w, const ir__rounding *r) {
     if (r->number) return false;
-    for (int i = 0; i < r->pb.n; i++)
-        if (!r->pb.t[i].n || ir__poly_find(w, &r->px, &r->pb.t[i]) >= 0) return true;
+    for (int i = 0; i < r->b.p.n; i++)
+        if (!r->b.p.t[i].n || ir__poly_find(w, &r->x.p, &r->b.p.t[i]) >= 0) return true;
     return false;
 }
 
@@ -394,37 +400,37 @@ static int64_t ir__poly_step(const ir__former *w, const ir__poly *p) {
 /* Fills in the fields that follow from x, b, m, value and the term. */
 static bool ir__measure_rounding(ir__former *w, const ir__poly *p, ir__rounding *r) {
     ir__poly minus;
-    if (!ind__ok(r->x) || !ind__ok(r->b) || !ind__ok(r->value)) return false;
-    if (!(r->fx = ir__form_of(w, r->x)) || !(r->fb = ir__form_of(w, r->b))) return false;
-    if (!ir__poly_of_form(w, r->fx, &r->px) || !ir__poly_of_form(w, r->fb, &r->pb)) return false;
-    if (r->px.n > IR__MAX_TERMS_SPLIT || r->pb.n > IR__MAX_TERMS_SPLIT) return false;
-    r->integer = ir__poly_integer(&r->px);
-    r->of_divisor = ir__poly_integer(&r->pb);
-    r->number = ind_expr_is_int(r->b, NULL);
-    if (r->number && r->of_divisor == -1) return false; /* stored only if its negation exceeds 64 bits */
-    r->positive = r->fb->lo > 0 || ir__proven_sign(r->b) == 1;
-    r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->px);
+    if (!ind__ok(r->x.e) || !ind__ok(r->b.e) || !ind__ok(r->value)) return false;
+    if (!(r->x.f = ir__form_of(w, r->x.e)) || !(r->b.f = ir__form_of(w, r->b.e))) return false;
+    if (!ir__poly_of_form(w, r->x.f, &r->x.p) || !ir__poly_of_form(w, r->b.f, &r->b.p)) return false;
+    if (r->x.p.n > IR__MAX_TERMS_SPLIT || r->b.p.n > IR__MAX_TERMS_SPLIT) return false;
+    r->x.integer = ir__poly_integer(&r->x.p);
+    r->b.integer = ir__poly_integer(&r->b.p);
+    r->number = ind_expr_is_int(r->b.e, NULL);
+    if (r->number && r->b.integer == -1) return false; /* stored only if its negation exceeds 64 bits */
+    r->positive = r->b.f->lo > 0 || ir__proven_sign(r->b.e) == 1;
+    r->nested = w->trying < IR__MAX_TRIED && ir__has_rounding(&r->x.p);
     r->shares = ir__find_shared(w, r);
-    const ind_facts *facts = ir__facts_in_force(w->context);
+    const ind_facts *facts = ir__current_facts(w->context);
     r->residues = facts && facts->known.residue.num;
-    r->grain = ir__gcd64(ir__gcd64(ir__poly_step(w, &r->px), ir__poly_step(w, &r->pb)), ir__abs_bound(r->of_divisor));
-    ir__cost plain = ir__poly_cost(&r->px);
-    r->saved = (ir__cost){plain.ops - r->fx->ops, plain.chars > r->fx->chars ? plain.chars - r->fx->chars : 0};
-    minus = r->pb;
+    r->grain = ir__gcd64(ir__gcd64(ir__poly_step(w, &r->x.p), ir__poly_step(w, &r->b.p)), ir__abs_bound(r->b.integer));
+    ir__cost plain = ir__poly_cost(&r->x.p);
+    r->saved = (ir__cost){plain.ops - r->x.f->ops, plain.chars > r->x.f->chars ? plain.chars - r->x.f->chars : 0};
+    minus = r->b.p;
     minus.t = (ir__mono *)ind__arena_copy(&w->arena, minus.t, (size_t)minus.n * sizeof *minus.t);
     if (!minus.t) return false;
     for (int i = 0; i < minus.n; i++)
         if (ind__sub_overflow(0, minus.t[i].c, &minus.t[i].c)) return false;
-    r->over[0] = (ir__cost){r->fb->ops, r->fb->chars};
+    r->over[0] = (ir__cost){r->b.f->ops, r->b.f->chars};
     r->over[1] = ir__poly_cost(&minus);
-    r->minus[0] = ir__all_negative(&r->pb);
+    r->minus[0] = ir__all_negative(&r->b.p);
     r->minus[1] = ir__all_negative(&minus);
     return ir__find_units(w, p, r);
 }
 
 /* Without an integer or a sign there is nothing to save. */
 static bool ir__worth_rewriting(const ir__rounding *r) {
-    bool around = r->integer || r->m.c < 0 || ir__all_negative(&r->px) || ir__all_negative(&r->pb);
+    bool around = r->x.integer || r->m.c < 0 || ir__all_negative(&r->x.p) || ir__all_negative(&r->b.p);
     for (int i = 0; i < r->units; i++) around = around || r->unit[i].now;
     return around || (r->f->op == IND_EXPR_MOD && r->m.c > 1);
 }
@@ -436,8 +442,8 @@ static bool ir__find_rounding(ir__former *w, const ir__poly *p, int term, const 
     ir__mono by = {1, 1, &f};
     *r = (ir__rounding){.term = term, .f = f, .cost = ir__poly_cost(p)};
     r->value = ir__expr_make(w->context, f->id);
-    r->x = ir__expr_make(w->context, f->arg[0]->id);
-    r->b = ir__expr_make(w->context, f->arg[1]->id);
+    r->x.e = ir__expr_make(w->context, f->arg[0]->id);
+    r->b.e = ir__expr_make(w->context, f->arg[1]->id);
     if (!f->id || !f->arg[0]->id || !f->arg[1]->id || !ir__mono_divide(w, &p->t[term], &by, &r->m)) return false;
     return ir__measure_rounding(w, p, r) && ir__worth_rewriting(r);
 }
@@ -448,8 +454,8 @@ static void ir__try_scaled(ir__former *w, const ir__poly *p, ir__rounding *r) {
     if (s.m.c == 1 || s.m.c == -1 || s.m.c == INT64_MIN) return;
     ind_expr c = ind_int(w->context, s.m.c < 0 ? -s.m.c : s.m.c);
     s.m.c = s.m.c < 0 ? -1 : 1;
-    s.x = ind_expr_mul(s.x, c);
-    s.b = ind_expr_mul(s.b, c);
+    s.x.e = ind_expr_mul(s.x.e, c);
+    s.b.e = ind_expr_mul(s.b.e, c);
     s.value = ind_expr_mul(s.value, c);
     s.cost.chars = 0;
     s.best.f = NULL;
@@ -465,9 +471,9 @@ static void ir__try_inner(ir__former *w, const ir__poly *p, ir__rounding *r, ind
     if (!ind__ok(by) || (ind_expr_is_int(by, &lo) && (lo == 1 || lo == -1))) return;
     ind_expr_bounds(by, &lo, &hi);
     if (hi < 0) by = ind_expr_neg(by);
-    s.b = ind_expr_floordiv(b, by);
-    if (!ind__ok(s.b) || (ind_expr_is_int(s.b, &lo) && (lo == 1 || lo == -1))) return;
-    s.x = ind_expr_floordiv(x, by);
+    s.b.e = ind_expr_floordiv(b, by);
+    if (!ind__ok(s.b.e) || (ind_expr_is_int(s.b.e, &lo) && (lo == 1 || lo == -1))) return;
+    s.x.e = ind_expr_floordiv(x, by);
     s.best.f = NULL;
     w->trying++;
     if (ir__measure_rounding(w, p, &s)) ir__try_identities(w, &s, false);
@@ -486,13 +492,13 @@ static bool ir__shares_factor(const ir__poly *x, const ir__mono *by) {
 /* x // (b*c) = (x // b) // c for b > 0, if x // b simplifies. Tries each common factor of the divisor's terms, and the
    divisor without it. */
 static void ir__try_nested(ir__former *w, const ir__poly *p, ir__rounding *r) {
-    const ind_expr x = r->x, b = r->b;
+    const ind_expr x = r->x.e, b = r->b.e;
     ir__mono content;
-    ir__poly q = r->pb;
-    if (r->number || r->px.n < 2 || w->trying >= IR__MAX_TRIED) return;
+    ir__poly q = r->b.p;
+    if (r->number || r->x.p.n < 2 || w->trying >= IR__MAX_TRIED) return;
     q.t = (ir__mono *)ind__arena_copy(&w->arena, q.t, (size_t)q.n * sizeof *q.t);
     if (!q.t || !ir__make_primitive(w, &q, &content) || content.n > IR__MAX_UNITS) return;
-    if (!ir__shares_factor(&r->px, &content)) return;
+    if (!ir__shares_factor(&r->x.p, &content)) return;
     for (int i = 0; i <= content.n; i++) {
         ind_expr by = i < content.n ? ir__form_value(w, content.f[i]) : ind_int(w->context, content.c);
         if (!ind__ok(by) || (i && i < content.n && content.f[i] == content.f[i - 1])) continue;

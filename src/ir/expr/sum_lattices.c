@@ -133,7 +133,7 @@ static bool ir__lattice_step(ir__sum *s) {
 #define IND__MAX_LATTICE_STEPS 64 /* per sum */
 
 /* Without memory the sum fails, as its form must not depend on memory. */
-static bool ir__join_lattices(ir__sum *s) {
+static bool ir__combine_lattices(ir__sum *s) {
     const uint32_t refusals = ind__refusals(s->context);
     int steps = 0;
     ind__state_of(s->context)->quiet++;
@@ -145,18 +145,18 @@ static bool ir__join_lattices(ir__sum *s) {
 
 /* Finding the partner of a term builds expressions, whose sums are combined in turn. A few levels find all partners;
    without a limit the work would double with every level. */
-static void ir__sum_join(ir__sum *s) {
+static void ir__sum_combine(ir__sum *s) {
     struct ind__interner *in = s->context->interner;
     ir__sum_normalise(s);
-    if (in->joining >= IND__MAX_JOINING) return;
-    in->joining++;
-    ir__join_all(s);
-    if (!s->failed && ir__join_lattices(s)) ir__join_all(s);
-    in->joining--;
+    if (in->combining >= IND__MAX_COMBINING) return;
+    in->combining++;
+    ir__combine_all(s);
+    if (!s->failed && ir__combine_lattices(s)) ir__combine_all(s);
+    in->combining--;
 }
 
 static ind_expr ir__sum_finish(ir__sum *s) {
-    ir__sum_join(s);
+    ir__sum_combine(s);
     ind_expr e = ir__sum_build(s);
     ir__sum_free(s);
     return e;

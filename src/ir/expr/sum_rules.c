@@ -17,13 +17,13 @@ static uint32_t ir__sum_find(const ir__sum *s, ind_expr m) {
 }
 
 /* State of the rules on one sum; `extra` is added after all terms are processed. */
-typedef struct ir__joiner {
+typedef struct ir__combiner {
     ir__sum *s;
     ir__sum extra;
     ir__id_map roots;   /* number of different divisions of the sum with this root */
     uint32_t first[32]; /* initial storage of roots: most sums have few divisions */
     uint32_t num_mods;  /* terms that contain a modulo */
-} ir__joiner;
+} ir__combiner;
 
 /* The expression that a division finally divides: x for x // m, x % m, (x // m) % n and so on. The rules combine
    divisions of one root. */
@@ -41,7 +41,7 @@ static bool ir__is_division(const ir__expr_node *n) {
 
 /* Counts the roots of all divisions among the factors; false if there are none (or no memory: then no rule is
    applied). */
-static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
+static bool ir__combiner_count(ir__combiner *j, ir__sum *s, ir__id_map *seen) {
     const struct ind__interner *in = s->context->interner;
     for (uint32_t i = 0; i < s->num; i++) {
         const uint32_t *f;
@@ -60,25 +60,25 @@ static bool ir__joiner_count(ir__joiner *j, ir__sum *s, ir__id_map *seen) {
     return j->roots.num > 0;
 }
 
-static bool ir__joiner_begin(ir__joiner *j, ir__sum *s) {
-    ir__joiner empty = {.s = s, .extra = {.context = s->context}};
+static bool ir__combiner_begin(ir__combiner *j, ir__sum *s) {
+    ir__combiner empty = {.s = s, .extra = {.context = s->context}};
     uint32_t first[32] = {0};
     ir__id_map seen = {.context = s->context, .slot = first, .cap = 16, .lent = 16};
     *j = empty;
     j->roots = seen;
     j->roots.slot = j->first;
-    bool any = ir__joiner_count(j, s, &seen);
+    bool any = ir__combiner_count(j, s, &seen);
     ir__map_free(&seen);
     return any;
 }
 
 /* True if another division of the sum has the same root as f. */
-static bool ir__has_sibling(const ir__joiner *j, ind_expr f) {
+static bool ir__has_sibling(const ir__combiner *j, ind_expr f) {
     return ir__map_get(&j->roots, ir__division_root(j->s->context->interner, f.id)) > 1;
 }
 
 /* True if the sum may contain c * q * x: it must contain the first term of q * x, so that term is already interned. */
-static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
+static bool ir__may_contain(const ir__sum *s, ir__term q, ind_expr x) {
     const struct ind__interner *in = s->context->interner;
     const ir__expr_node *sum = ir__node_of(x);
     uint32_t i = 0;
@@ -104,7 +104,7 @@ static bool ir__may_hold(const ir__sum *s, ir__term q, ind_expr x) {
 
 /* True if the sum contains all terms of e with exactly these coefficients. The constant may differ, as it can be
    split. */
-static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
+static bool ir__sum_contains(const ir__sum *s, ind_expr e) {
     ir__sum part = {.context = s->context};
     ir__sum_add(&part, e, 1);
     bool all = !part.failed, any = false;
@@ -119,7 +119,7 @@ static bool ir__sum_holds(const ir__sum *s, ind_expr e) {
 }
 
 /* Removes e and the term i from the sum, and adds r. */
-static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
+static bool ir__combine_apply(ir__combiner *j, uint32_t i, ind_expr e, ind_expr r, ind__expr_rule rule) {
     if (!ind__ok(r)) return false;
     ir__sum part = {.context = j->s->context};
     ir__sum_add(&part, e, 1);
@@ -141,7 +141,7 @@ static bool ir__join_apply(ir__joiner *j, uint32_t i, ind_expr e, ind_expr r, in
 }
 
 /* q*(y % m) + q*m*((y // m) % n) = q*(y % (m*n)): both sides are q times the remainder of y by m*n, for m and n > 0. */
-static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
+static bool ir__combine_modular(ir__combiner *j, uint32_t i, ir__term q, ind_expr y, ind_expr m, ind_expr quotient) {
     ind_expr scale = ir__mul2(ir__term_expr(q), m);
     for (uint32_t k = 0; k < j->s->num && j->num_mods <= 64 && ind__ok(scale); k++) {
         const uint32_t *f;
@@ -153,7 +153,7 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
             if (ir__mul_int(cofactor, j->s->t[k].c).id != scale.id) continue;
             if (ir__proven_sign(m) != 1 || ir__proven_sign(n) != 1) continue;
             ind_expr whole = ir__mul2(ir__term_expr(q), ir__modulo(y, ir__mul2(m, n)));
-            return ir__join_apply(j, i, ir__term_expr(j->s->t[k]), whole, IND__EXPR_RULE_JOIN_MODULAR);
+            return ir__combine_apply(j, i, ir__term_expr(j->s->t[k]), whole, IND__EXPR_RULE_COMBINE_MODULAR);
         }
     }
     return false;
@@ -161,39 +161,39 @@ static bool ir__join_modular(ir__joiner *j, uint32_t i, ir__term q, ind_expr y, 
 
 /* scale * (x // m) in one of its forms, if the sum contains it. x = (z // g) % n divided by m is also (z % (g*n)) //
    (g*m). */
-static ind_expr ir__held_partner(const ir__joiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
+static ind_expr ir__find_partner(const ir__combiner *j, ind_expr scale, ind_expr x, ind_expr m, ind_expr partner) {
     ind_expr_kind kind = ind_expr_query_kind(partner);
-    if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_holds(j->s, partner)) return partner;
+    if (kind != IND_EXPR_ADD && kind != IND_EXPR_INT && ir__sum_contains(j->s, partner)) return partner;
     ind_expr none = ir__expr_none(m.context), inner = ind_expr_arg(x, 0);
     if (ind_expr_query_kind(x) != IND_EXPR_MOD || ind_expr_query_kind(inner) != IND_EXPR_FLOORDIV) return none;
     ind_expr z = ind_expr_arg(inner, 0), g = ind_expr_arg(inner, 1), n = ind_expr_arg(x, 1);
     if (ir__proven_sign(g) != 1 || ir__proven_sign(n) != 1 || ir__proven_sign(m) != 1) return none;
     ind_expr other = ir__mul2(scale, ir__divide(ir__modulo(z, ir__mul2(g, n)), ir__mul2(g, m)));
-    return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_holds(j->s, other) ? other : none;
+    return ind__ok(other) && ind_expr_query_kind(other) != IND_EXPR_ADD && ir__sum_contains(j->s, other) ? other : none;
 }
 
 /* A term q * (x % m): together with q*m*(x // m) it is q*x; together with -q*x it is -q*m*(x // m). By the definition
    of %. */
-static bool ir__join_mod(ir__joiner *j, uint32_t i, ind_expr f) {
+static bool ir__combine_mod(ir__combiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), m = ind_expr_arg(f, 1);
     ir__term q = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0};
     const bool sibling = ir__has_sibling(j, f);
-    if (!ind__ok(q.m) || q.c == INT64_MIN || (!sibling && !ir__may_hold(j->s, q, x))) return false;
+    if (!ind__ok(q.m) || q.c == INT64_MIN || (!sibling && !ir__may_contain(j->s, q, x))) return false;
     ind_expr quotient = ir__divide(x, m), whole = ir__mul2(ir__term_expr(q), x);
     ind_expr scale = ir__mul2(ir__term_expr(q), m), partner = ir__mul2(scale, quotient);
     if (!ind__ok(whole) || !ind__ok(partner)) return false;
-    ind_expr held = ir__held_partner(j, scale, x, m, partner);
-    if (ind__ok(held)) return ir__join_apply(j, i, held, whole, IND__EXPR_RULE_JOIN);
+    ind_expr found = ir__find_partner(j, scale, x, m, partner);
+    if (ind__ok(found)) return ir__combine_apply(j, i, found, whole, IND__EXPR_RULE_COMBINE);
     ind_expr minus = ind_expr_neg(whole);
-    if (ind__ok(minus) && ir__sum_holds(j->s, minus))
-        return ir__join_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
-    return sibling && ir__join_modular(j, i, q, x, m, quotient);
+    if (ind__ok(minus) && ir__sum_contains(j->s, minus))
+        return ir__combine_apply(j, i, minus, ind_expr_neg(partner), IND__EXPR_RULE_FLOOR_FROM_DIFFERENCE);
+    return sibling && ir__combine_modular(j, i, q, x, m, quotient);
 }
 
 /* A term p * (x // b) with p = q*b. If x % b is an integer r: q*(x - r), as b * (x // b) = x - r. Together with -q*x:
    -q * (x % b), by the definition of %. If p and b are integers with gcd g and b divides x: p * (x // b) = (p/g) * (x
    // (b/g)). */
-static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
+static bool ir__combine_floordiv(ir__combiner *j, uint32_t i, ind_expr f) {
     ind_expr x = ind_expr_arg(f, 0), b = ind_expr_arg(f, 1);
     ir__term p = {j->s->t[i].c, ir__remove_factor(j->s->t[i].m, f), 0}, q;
     if (!ind__ok(p.m) || ind_expr_query_kind(b) == IND_EXPR_ADD || p.c == INT64_MIN) return false;
@@ -202,24 +202,24 @@ static bool ir__join_floordiv(ir__joiner *j, uint32_t i, ind_expr f) {
     if (!ir__term_divide(p, by, &q)) {
         if (!ind_expr_is_int(b, &d) || (g = ir__gcd64(p.c, d)) == 1 || !ind_known_multiple(x, d)) return false;
         ind_expr less = ir__mul2(ir__mul_int(p.m, p.c / g), ir__divide(x, ind_int(b.context, d / g)));
-        return ir__join_apply(j, i, ind_int(b.context, 0), less, IND__EXPR_RULE_EXACT_QUOTIENT);
+        return ir__combine_apply(j, i, ind_int(b.context, 0), less, IND__EXPR_RULE_EXACT_QUOTIENT);
     }
     const bool exact = ir__facts_generation(j->s->context) || (ind_expr_is_int(b, &d) && ind_known_multiple(x, d));
-    if (!exact && !ir__may_hold(j->s, q, x)) return false;
+    if (!exact && !ir__may_contain(j->s, q, x)) return false;
     ind_expr rest = ir__modulo(x, b), whole = ir__mul2(ir__term_expr(q), x);
     if (!ind__ok(rest) || !ind__ok(whole)) return false;
     if (ind_expr_is_int(rest, &d))
-        return ir__join_apply(j, i, ind_int(b.context, 0), ir__mul2(ir__term_expr(q), ind_expr_sub(x, rest)),
-                              IND__EXPR_RULE_EXACT_QUOTIENT);
+        return ir__combine_apply(j, i, ind_int(b.context, 0), ir__mul2(ir__term_expr(q), ind_expr_sub(x, rest)),
+                                 IND__EXPR_RULE_EXACT_QUOTIENT);
     ind_expr minus = ind_expr_neg(whole);
-    if (!ind__ok(minus) || !ir__sum_holds(j->s, minus)) return false;
-    return ir__join_apply(j, i, minus, ir__mul2(ind_expr_neg(ir__term_expr(q)), rest),
-                          IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
+    if (!ind__ok(minus) || !ir__sum_contains(j->s, minus)) return false;
+    return ir__combine_apply(j, i, minus, ir__mul2(ind_expr_neg(ir__term_expr(q)), rest),
+                             IND__EXPR_RULE_MOD_FROM_DIFFERENCE);
 }
 
 /* (x // a)*(y // b) = x*y // (a*b) if a divides x and b divides y, and (x // a)*s = x*s // a for a size s: the same
    exact quotient. So equal products of sizes have one form. */
-static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
+static bool ir__combine_quotients(ir__combiner *j, uint32_t i) {
     ind_context *c = j->s->context;
     int64_t a, b;
     ind_expr x, f = ir__exact_factor(j->s->t[i], &a, &x);
@@ -237,36 +237,36 @@ static bool ir__join_quotients(ir__joiner *j, uint32_t i) {
         if (ind__mul_overflow(a, b, &b)) continue;
         ind_expr quotient = ir__divide(ir__mul2(x, y), ind_int(c, b));
         ind_expr whole = ir__mul2(ir__mul_int(ir__remove_factor(rest.m, other), j->s->t[i].c), quotient);
-        return ir__join_apply(j, i, ind_int(c, 0), whole, IND__EXPR_RULE_JOIN_QUOTIENTS);
+        return ir__combine_apply(j, i, ind_int(c, 0), whole, IND__EXPR_RULE_COMBINE_QUOTIENTS);
     }
     return false;
 }
 
 /* Tries the rules on the term i. */
-static bool ir__join_term(ir__joiner *j, uint32_t i) {
+static bool ir__combine_term(ir__combiner *j, uint32_t i) {
     const uint32_t *f;
     uint32_t self, count = ir__factors(j->s->t[i].m, &f, &self);
     for (uint32_t k = 0; k < count; k++) {
         ind_expr factor = ir__expr_make(j->s->context, f[k]);
         ind_expr_kind kind = ind_expr_query_kind(factor);
-        if (kind == IND_EXPR_MOD && j->s->num > 1 && ir__join_mod(j, i, factor)) return true;
-        if (kind == IND_EXPR_FLOORDIV && ir__join_floordiv(j, i, factor)) return true;
+        if (kind == IND_EXPR_MOD && j->s->num > 1 && ir__combine_mod(j, i, factor)) return true;
+        if (kind == IND_EXPR_FLOORDIV && ir__combine_floordiv(j, i, factor)) return true;
     }
-    return count > 1 && ir__join_quotients(j, i);
+    return count > 1 && ir__combine_quotients(j, i);
 }
 
 /* Applies the rules of sums until none applies; each removes a division or makes one smaller. */
-static void ir__join_all(ir__sum *s) {
+static void ir__combine_all(ir__sum *s) {
     for (bool changed = !s->failed; changed;) {
-        ir__joiner j;
+        ir__combiner j;
         changed = false;
-        if (!ir__joiner_begin(&j, s)) {
+        if (!ir__combiner_begin(&j, s)) {
             ir__map_free(&j.roots);
             return;
         }
         ind__state_of(s->context)->quiet++;
         for (uint32_t i = 0; i < s->num; i++)
-            if (s->t[i].c && ir__join_term(&j, i)) changed = true;
+            if (s->t[i].c && ir__combine_term(&j, i)) changed = true;
         ind__state_of(s->context)->quiet--;
         for (uint32_t i = 0; i < j.extra.num; i++) ir__sum_push(s, j.extra.t[i]);
         s->failed = s->failed || j.extra.failed;

@@ -128,17 +128,17 @@ static double ir__hinted(double points, ind_expr size) {
    buffer. */
 static double ir__load_bytes(const ind__lowered *p, const ind_body *b, const ind__inst *load) {
     const ind__buffer *buffer = &p->buffer[load->source];
-    double walked = 1, all = 1;
+    double traversed = 1, all = 1;
     for (int v = 0; v < b->rank; v++) {
         bool used = false;
         for (uint32_t k = 0; k < load->num_index; k++) {
             ind_expr e = b->index[load->index + k];
             used = used || ind__expr_depends(e, b->var[v]) || ind__expr_has_kind(e, IND_SYMBOL_INDIRECT);
         }
-        if (used) walked = ir__hinted(walked, ind_expr_symbol(b->var[v])->extent);
+        if (used) traversed = ir__hinted(traversed, ind_expr_symbol(b->var[v])->extent);
     }
     for (int d = 0; d < buffer->layout.rank; d++) all = ir__hinted(all, buffer->layout.size[d]);
-    return (walked < all ? walked : all) * (double)ind_dtype_bytes(buffer->dtype);
+    return (traversed < all ? traversed : all) * (double)ind_dtype_bytes(buffer->dtype);
 }
 
 static void ir__count_body(const ind__lowered *p, ind__storage *s) {
@@ -244,7 +244,8 @@ static bool ir__reads_row_result(const ind__lowered *p, const ind_body *b, const
 
 /* True if the reduced values read more bytes of row results than one value per row has. Then that value is computed by
    the rows' kernel and stored instead of these results (the loss of a row instead of its maximum and sum). */
-static bool ir__wants_row_values(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b, ind_value v) {
+static bool ir__row_values_profitable(const ind__lowered *p, const ind__reduction_desc *d, const ind_body *b,
+                                      ind_value v) {
     int bytes = 0;
     if (p->policy.disable_rows || d->second_fn || d->rank + d->rrank > IND_MAX_RANK) return false;
     for (uint32_t i = 1; i < b->num_inst; i++) {
@@ -283,7 +284,7 @@ ind_status ind__box_reduction(ind__lowered *p, const ind__reduction_desc *d, ind
     r.ops.origins = &origins;
     uint32_t buffers[2] = {0};
     ind_value value = d->fn(&r.ops, r.body->var, d->rank + d->rrank, d->user);
-    bool rows = value.id && ir__wants_row_values(p, d, r.body, value);
+    bool rows = value.id && ir__row_values_profitable(p, d, r.body, value);
     ind_dtype dtype = value.id ? (ind_dtype)r.body->inst[value.id].dtype : d->dtype;
     bool ok = !rows && ir__record_reduction(p, &r, d, value, buffers) &&
               ir__add_stored(p, &r, d->type, &origins, buffers, ind__reduction_results(d->type), results);

@@ -123,11 +123,11 @@ static bool ir__makes_part(const ind__lowered *p, const ind_body *b, const ind__
     ind_expr at = ind__linearise(p->context, point, size, b->rank);
     ind_expr lies = ind__linearise(p->context, b->index + read->index, x->layout.size, x->layout.rank);
     if (!ind__ok(at) || !ind_expr_same(at, lies)) return false;
-    ind_expr pieces = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
-    bool whole = !ir__is_product(from) || ind_known_eq(pieces, outer);
+    ind_expr parts = ind_expr_product(p->context, size, dim), outer = ind_int(p->context, 1);
+    bool whole = !ir__is_product(from) || ind_known_eq(parts, outer);
     for (int d = 0; d < from->rank && !whole; d++) {
         outer = ind_expr_mul(outer, ind_expr_symbol(from->var[d])->extent);
-        whole = ind_known_eq(pieces, outer);
+        whole = ind_known_eq(parts, outer);
     }
     return whole;
 }
@@ -151,7 +151,7 @@ static void ir__find_source(const ind__lowered *p, const ir__use *use, int dim, 
 
 /* Splits the loop into parts with a source, one loop each, and runs of the other parts. Returns the number of loops; 0:
    the loop is not split or, with an error set, memory ran out. list has capacity for all parts. */
-static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
+static uint32_t ir__split_into_parts(ind__lowered *p, const ir__use *use, const ind__loop *loop, ir__part_loop *list) {
     uint32_t n = 0;
     double saved = 0;
     for (uint32_t k = 0; k < loop->parts->num; k++) {
@@ -159,10 +159,10 @@ static uint32_t ir__cut(ind__lowered *p, const ir__use *use, const ind__loop *lo
         if (!part.body) break;
         ir__find_source(p, use, loop->parts->dim, &part);
         saved += part.saved;
-        bool joins = !part.source && n && !list[n - 1].source;
-        if (joins) list[n - 1].end = k + 1;
-        ind__body_free(joins ? part.body : NULL);
-        if (!joins) list[n++] = part;
+        bool extends = !part.source && n && !list[n - 1].source;
+        if (extends) list[n - 1].end = k + 1;
+        ind__body_free(extends ? part.body : NULL);
+        if (!extends) list[n++] = part;
     }
     bool ok = n && list[n - 1].end == loop->parts->num;
     for (uint32_t i = 0; ok && i < n; i++) {
@@ -204,17 +204,17 @@ static void ir__store_to(ind_body *b, uint32_t from, uint32_t to) {
 }
 
 /* A concatenation that is split: loop number `loop` becomes made[first..first + num). */
-typedef struct ir__cut_loop {
+typedef struct ir__replaced_loop {
     uint32_t loop, first, num;
-} ir__cut_loop;
+} ir__replaced_loop;
 
-typedef struct ir__cuts {
+typedef struct ir__loop_splits {
     ir__use *use;
     ir__part_loop *list; /* of one concatenation */
     ind__loop *made;
-    ir__cut_loop *cut;
+    ir__replaced_loop *cut;
     uint32_t num_made, num_cuts;
-} ir__cuts;
+} ir__loop_splits;
 
 static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__part_loop *at) {
     b->part_dim = parts->dim;
@@ -223,12 +223,12 @@ static void ir__mark_part(ind__buffer *b, const ind__parts *parts, const ir__par
 }
 
 /* The last loop writes the buffer itself; the others write earlier versions of it. */
-static bool ir__make_parts(ind__lowered *p, ir__cuts *s, uint32_t number, uint32_t n) {
+static bool ir__make_parts(ind__lowered *p, ir__loop_splits *s, uint32_t number, uint32_t n) {
     const ind__loop *loop = &p->loop[number];
     const uint32_t whole = loop->output[0];
     uint32_t last = 0;
     ir__sort_parts(s->list, n);
-    s->cut[s->num_cuts++] = (ir__cut_loop){number, s->num_made, n};
+    s->cut[s->num_cuts++] = (ir__replaced_loop){number, s->num_made, n};
     for (uint32_t i = 0; i < n; i++)
         s->made[s->num_made++] = (ind__loop){.note = loop->note, .body = s->list[i].body, .num_outputs = 1};
     for (uint32_t i = 0; i < n; i++) {
@@ -281,13 +281,13 @@ static uint32_t ir__count_parts(const ind__lowered *p) {
 }
 
 /* Replaces each split loop by its new loops. */
-static bool ir__place_parts(ind__lowered *p, ir__cuts *s) {
+static bool ir__insert_parts(ind__lowered *p, ir__loop_splits *s) {
     uint32_t from = p->num_loops, to, at = s->num_cuts;
     if (!at) return true;
     if (!ind__grow(p->context, (void **)&p->loop, &p->num_loops, &p->cap_loops, sizeof *p->loop, s->num_made - at))
         return false;
     for (to = p->num_loops; from-- > 0;) { /* backwards, as to >= from */
-        const ir__cut_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
+        const ir__replaced_loop *cut = at && s->cut[at - 1].loop == from ? &s->cut[--at] : NULL;
         if (cut) ind__body_free(p->loop[from].body);
         for (uint32_t k = cut ? cut->num : 1; k-- > 0;) p->loop[--to] = cut ? s->made[cut->first + k] : p->loop[from];
     }
@@ -301,17 +301,17 @@ static ind_status ir__split_parts(ind__lowered *p) {
     ind_context *c = p->context;
     uint32_t most = p->policy.disable_parts ? 0 : ir__count_parts(p);
     if (!most) return IND_OK;
-    ir__cuts s = {.use = (ir__use *)ind__alloc(c, p->num_buffers * sizeof *s.use),
-                  .list = (ir__part_loop *)ind__alloc(c, most * sizeof *s.list),
-                  .made = (ind__loop *)ind__alloc(c, most * sizeof *s.made),
-                  .cut = (ir__cut_loop *)ind__alloc(c, most * sizeof *s.cut)};
+    ir__loop_splits s = {.use = (ir__use *)ind__alloc(c, p->num_buffers * sizeof *s.use),
+                         .list = (ir__part_loop *)ind__alloc(c, most * sizeof *s.list),
+                         .made = (ind__loop *)ind__alloc(c, most * sizeof *s.made),
+                         .cut = (ir__replaced_loop *)ind__alloc(c, most * sizeof *s.cut)};
     bool ok = s.use && s.list && s.made && s.cut;
     if (ok) ir__count_uses(p, s.use);
     for (uint32_t l = 0; ok && l < p->num_loops; l++) {
-        uint32_t n = ir__has_parts(p, &p->loop[l]) ? ir__cut(p, s.use, &p->loop[l], s.list) : 0;
+        uint32_t n = ir__has_parts(p, &p->loop[l]) ? ir__split_into_parts(p, s.use, &p->loop[l], s.list) : 0;
         ok = !n || ir__make_parts(p, &s, l, n);
     }
-    ok = ok && ir__place_parts(p, &s);
+    ok = ok && ir__insert_parts(p, &s);
     for (uint32_t i = 0; i < s.num_made; i++) ind__body_free(s.made[i].body);
     ind__free(c, s.cut);
     ind__free(c, s.made);

@@ -300,7 +300,7 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
     ind__textf(t, ") -> %s", ind_dtype_name(f->dtype));
 }
 
-ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
+ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device) {
     if (!call->op)
         return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
                          call->name);

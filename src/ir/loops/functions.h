@@ -37,12 +37,12 @@ typedef struct ind__call_arg {
 
 /* An extern call in place of a loop. Its body describes its reads and writes to the analyses: it has no variables,
    loads one element of each buffer that the call reads, and stores one of each that it writes. */
-typedef struct ind__opaque {
+typedef struct ind__extern_call {
     const char *name;
     const ind__extern *op; /* NULL: not registered */
     ind__call_arg *arg;    /* inputs, then outputs */
     uint32_t num_inputs, num_outputs;
     uint32_t workspace; /* buffer of bytes, written by the call; 0: none */
-} ind__opaque;
+} ind__extern_call;
 /* Returns IND_NOT_SUPPORTED, with the call's name, if it has no callback for the device. */
-ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device);
+ind_status ind__call_needs(ind_context *c, const ind__extern_call *call, ind_device device);

@@ -36,8 +36,8 @@ typedef struct ind_body {
     uint32_t num_inst, cap_inst;
     ind_expr *index;
     uint32_t num_index, cap_index;
-    uint32_t result;         /* the loop's value before it is stored; 0 once STOREs exist */
-    const ind__opaque *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
+    uint32_t result;              /* the loop's value before it is stored; 0 once STOREs exist */
+    const ind__extern_call *call; /* not NULL: an extern call; the body only describes the memory that it accesses */
 } ind_body;
 
 /* A handler is a larger struct with this one as first member. emit gets an instruction whose args are the handler's own

@@ -73,7 +73,8 @@ static void ir__print_inst(ind__text *t, const ind_body *b, uint32_t n, const ch
 }
 
 /* call topk(x, buf3) -> buf4, buf5 workspace buf6 */
-static void ir__print_call(ind__text *t, const ind__opaque *call, const char *(*name)(uint32_t, void *), void *user) {
+static void ir__print_call(ind__text *t, const ind__extern_call *call, const char *(*name)(uint32_t, void *),
+                           void *user) {
     ind__textf(t, "call %s(", call->name);
     for (uint32_t k = 0; k < call->num_inputs + call->num_outputs; k++) {
         ind__textf(t, k == call->num_inputs ? ") -> " : k ? ", " : "");

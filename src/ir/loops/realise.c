@@ -223,7 +223,7 @@ static uint32_t ir__call_version(ind__lowered *p, const ind__call_arg *input, in
     return made;
 }
 
-static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__opaque *call) {
+static bool ir__call_args(ind__lowered *p, const ind__call_desc *d, ind__extern_call *call) {
     ind__call_arg *out = call->arg + d->num_inputs;
     for (uint32_t k = 0; k < d->num_inputs; k++)
         if (!ir__call_input(p, d->input[k], &call->arg[k])) return false;
@@ -248,7 +248,7 @@ static bool ir__call_touch(ind__lowered *p, ind_ops *o, uint32_t buffer, bool st
     return v.id && ((ind__recorder *)o)->body->num_inst > before;
 }
 
-static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque *call) {
+static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__extern_call *call) {
     bool ok = true;
     for (uint32_t k = 0; ok && k < call->num_inputs; k++) ok = ir__call_touch(p, &r->ops, call->arg[k].buffer, false);
     for (uint32_t k = 0; ok && k < call->num_outputs; k++)
@@ -256,7 +256,7 @@ static bool ir__call_record(ind__lowered *p, ind__recorder *r, const ind__opaque
     return ok && (!call->workspace || ir__call_touch(p, &r->ops, call->workspace, true));
 }
 
-static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__opaque *call, ind__box **results) {
+static ind_status ir__call_add(ind__lowered *p, ind__recorder *r, const ind__extern_call *call, ind__box **results) {
     uint32_t *origin = (uint32_t *)ind__arena_copy(&p->arena, &p->origin, sizeof p->origin);
     uint32_t loop = origin ? ir__add_loop(p, IND_REDUCE_NONE, origin, 1) : UINT32_MAX;
     if (loop == UINT32_MAX) return ind__failed(p->context);
@@ -276,7 +276,7 @@ ind_status ind__box_call(ind__lowered *p, const ind__call_desc *d, ind__box **re
     for (uint32_t k = 0; k < d->num_inputs; k++) versions += d->overwrites[k];
     if (d->num_results + versions > IND_MAX_EXTERN_RESULTS)
         return ind__fail(p->context, IND_LIMIT, "%s: at most %d results are possible", d->name, IND_MAX_EXTERN_RESULTS);
-    ind__opaque *call = (ind__opaque *)ind__arena_alloc(&p->arena, sizeof *call);
+    ind__extern_call *call = (ind__extern_call *)ind__arena_alloc(&p->arena, sizeof *call);
     if (!call) return ind__failed(p->context);
     call->op = ind__extern_find(p->context, d->name);
     call->name = ind__arena_string(&p->arena, d->name, strlen(d->name));

@@ -10,10 +10,10 @@ uint32_t ind__body_splits(const ind_body *b) {
             stores += store;
         }
         if (x->op == IND_LOOP_REDUCE) {
-            bool joins = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
-                         x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
-                         x->reduction == IND_REDUCE_ANY;
-            if (reduce || !joins || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
+            bool combines = x->reduction == IND_REDUCE_SUM || x->reduction == IND_REDUCE_PROD ||
+                            x->reduction == IND_REDUCE_MAX || x->reduction == IND_REDUCE_MIN ||
+                            x->reduction == IND_REDUCE_ANY;
+            if (reduce || !combines || ind_dtype_compute((ind_dtype)x->dtype) != (ind_dtype)x->dtype) return 0;
             reduce = i;
         }
     }

@@ -147,7 +147,7 @@ static ind_status ir__verify_unbacked(const ind__lowered *p, uint32_t loop) {
 }
 
 /* True if a second stage combines all that the first stored, in the same way. */
-static bool ir__joins_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
+static bool ir__combines_partials(const ind__lowered *p, const ind__loop *second, const ind__buffer *partial) {
     ind_expr size[2 * IND_MAX_RANK];
     int n = second->body->rank + second->body->rrank;
     ir__extents(second->body, 0, n, size);
@@ -170,7 +170,7 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
                 return ir__body_broken(loop->body, i, "wrong number of indices");
             if (x->op == IND_LOOP_LOAD && b->kind == IND__BUFFER_COMPUTED && b->loop >= l)
                 return ir__body_broken(loop->body, i, "reads a buffer that is written later");
-            if (x->op == IND_LOOP_LOAD && b->partial && !ir__joins_partials(p, loop, b))
+            if (x->op == IND_LOOP_LOAD && b->partial && !ir__combines_partials(p, loop, b))
                 return ir__body_broken(loop->body, i, "does not combine all that the first stage stored");
             if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
                 return ir__body_broken(loop->body, i, "its type is not the buffer's");

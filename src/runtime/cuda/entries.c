@@ -165,7 +165,7 @@ static int64_t rt__most_shared(const ind__variant *v) {
 /* Opts in to more than 48 KB of shared memory per block, static included: `most` is the maximum over the declared
    ranges. For staged rows with several blocks per SM, also sets the carveout to the sum of those blocks; the driver's
    default may be smaller (softmax of 65536 f32 on an H200, three blocks of 64 KiB: 91 and 96 % of a copy). */
-static ind_status rt__cuda_ask_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
+static ind_status rt__cuda_set_shared(ind_module *m, const ind__variant *v, int64_t most, void *function) {
     const rt__runtime *r = m->executable->runtime;
     const ind_target *t = &m->desc.plan->target;
     int fixed = 0;

@@ -1,7 +1,7 @@
 /* ---- variants built on demand by a launch */
 
 /* Compiles one variant or fallback if needed, and loads it. *local: bytes of local memory of its build. */
-static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
+static ind_status rt__cuda_build_alternative(ind_module *m, const rt__exec_variant *x, void **function, int *local) {
     const ind__variant *v = x->plan;
     char arch[16];
     ind__target_name(&m->desc.plan->target, arch);
@@ -20,22 +20,22 @@ static ind_status rt__cuda_build_way(ind_module *m, const rt__exec_variant *x, v
 
 /* Selects the fallback with the least local memory, stopping at the first that needs none, as
    rt__cuda_replace_spilling does. Skips variants whose clusters do not fit on the device. */
-static ind_status rt__cuda_build_ways(ind_module *m, rt__exec_variant *first) {
+static ind_status rt__cuda_build_alternatives(ind_module *m, rt__exec_variant *first) {
     rt__exec_variant *best = NULL;
     void *function = NULL, *best_function = NULL;
     int local, least = 1;
     ind_status status = IND_OK;
     for (rt__exec_variant *x = first; x && !status && least > 0; x = x->fallback) {
-        int places = 1;
-        status = rt__cuda_build_way(m, x, &function, &local);
+        int clusters = 1;
+        status = rt__cuda_build_alternative(m, x, &function, &local);
         if (!status && ind__row_of(x->plan)->cluster > 1)
-            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &places);
-        if (status || !places || (best && local >= least)) continue;
+            status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &clusters);
+        if (status || !clusters || (best && local >= least)) continue;
         best = x;
         best_function = function;
         least = local;
     }
-    if (!status && !best) return rt__cuda_crowded(m, first->plan);
+    if (!status && !best) return rt__cuda_cluster_does_not_fit(m, first->plan);
     return status ? status : rt__cuda_take_function(m, first, best, best_function);
 }
 
@@ -62,7 +62,7 @@ static ind_status rt__cuda_build_late(ind_module *m, rt__exec_variant *first) {
     const double start = ind__now_ms();
     ind_status status = IND__CUDA_CALL(m->context, r, cuThreadExchangeStreamCaptureMode, (&mode));
     if (!status) {
-        status = rt__cuda_build_ways(m, first);
+        status = rt__cuda_build_alternatives(m, first);
         (void)r->driver.cuThreadExchangeStreamCaptureMode(&mode);
     }
     ind__lists_lock(m->context);
@@ -96,10 +96,11 @@ static bool rt__cuda_captured(const rt__cuda_driver *d, void *stream, rt__record
 
 static bool rt__cuda_is_ours(rt__runtime *r, const rt__recorded *last) {
     bool ours = false;
-    rt__mutex_lock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
     for (int i = 0; i < IND__RT_CAPTURES; i++)
-        ours |= last->node && last->capture == r->recorded[i].capture && last->node == r->recorded[i].node;
-    rt__mutex_unlock(&r->recording);
+        ours |= last->node && last->capture == r->captures.recorded[i].capture &&
+                last->node == r->captures.recorded[i].node;
+    rt__mutex_unlock(&r->captures.mutex);
     return ours;
 }
 
@@ -108,11 +109,11 @@ static void rt__cuda_record(rt__runtime *r, void *stream) {
     rt__recorded last;
     uint32_t at = 0;
     if (!rt__cuda_captured(&r->driver, stream, &last)) return;
-    rt__mutex_lock(&r->recording);
-    while (at < IND__RT_CAPTURES && r->recorded[at].capture != last.capture) at++;
-    if (at == IND__RT_CAPTURES) at = r->next_recorded++ % IND__RT_CAPTURES;
-    r->recorded[at] = last;
-    rt__mutex_unlock(&r->recording);
+    rt__mutex_lock(&r->captures.mutex);
+    while (at < IND__RT_CAPTURES && r->captures.recorded[at].capture != last.capture) at++;
+    if (at == IND__RT_CAPTURES) at = r->captures.next++ % IND__RT_CAPTURES;
+    r->captures.recorded[at] = last;
+    rt__mutex_unlock(&r->captures.mutex);
 }
 
 static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_variant *v, const unsigned *grid,
@@ -133,7 +134,7 @@ static int rt__cuda_launch_kernel(const rt__cuda_driver *d, const rt__exec_varia
 static bool rt__owns_constants(const ind_instance *n) {
     const ind_module *m = n->module;
     for (uint32_t i = 0; i < m->num_bindings; i++) {
-        const bool own = m->constant_block[i] && n->pointer[i] == m->constant[i];
+        const bool own = m->constant_block[i] && n->bindings.pointer[i] == m->constant[i];
         if (m->binding[i].kind == IND_BINDING_CONST && !own) return false;
     }
     return true;
@@ -148,18 +149,18 @@ static ind_status rt__cuda_launch(ind_instance *n, uint32_t first, uint32_t coun
     const bool captured = rt__cuda_captured(&r->driver, stream, &last);
     bool after_kernel = false, after_module = captured && rt__cuda_is_ours(r, &last);
     for (uint32_t i = first; i < first + count; i++) {
-        if (x->step[i].call) {
-            ind_status status = rt__run_call(n, &x->step[i], stream);
+        if (x->launches.step[i].call) {
+            ind_status status = rt__run_call(n, &x->launches.step[i], stream);
             if (status) return status;
             after_kernel = after_module = false;
             continue;
         }
-        if (n->chosen[i] == IND__STEP_SKIPPED) continue;
-        const rt__exec_variant *v = rt__built(&x->step[i].variant[n->chosen[i]]);
-        const unsigned *g = &n->grid[i * IND__RT_LAUNCH];
+        if (n->launch.chosen[i] == IND__STEP_SKIPPED) continue;
+        const rt__exec_variant *v = rt__built(&x->launches.step[i].variant[n->launch.chosen[i]]);
+        const unsigned *g = &n->launch.grid[i * IND__RT_LAUNCH];
         const bool early = after_kernel || (after_module && (!v->reads_constants || rt__owns_constants(n)));
-        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->param[v->first_arg], early);
-        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->step[i].name);
+        int result = rt__cuda_launch_kernel(&r->driver, v, g, stream, &n->launch.param[v->first_arg], early);
+        if (result) return rt__cuda_check(n->module->context, &r->driver, result, x->launches.step[i].name);
         after_kernel = true;
     }
     if (captured && after_kernel) rt__cuda_record(r, stream);

@@ -1,32 +1,33 @@
 static ind_status rt__cuda_prepare_args(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind__executable *x = m->executable;
     const ind__lowered *program = m->desc.plan->schedule->program;
-    out->first_arg = x->num_args;
+    out->first_arg = x->launches.num_args;
     out->num_args = v->num_args;
     for (uint32_t i = 0; i < v->num_args; i++) {
-        rt__exec_arg *a = IND__PUSH(m->context, rt__exec_arg, x->arg, x->num_args, x->cap_args);
+        rt__exec_arg *a =
+            IND__PUSH(m->context, rt__exec_arg, x->launches.arg, x->launches.num_args, x->launches.cap_args);
         if (!a) return IND_OUT_OF_MEMORY;
         a->kind = v->arg[i].kind;
         a->buffer = v->arg[i].buffer;
         a->wide = v->index_bits == 64 || v->arg[i].reciprocal || v->arg[i].wide;
         a->part = v->arg[i].part;
         a->offset = v->arg[i].offset;
-        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->num_buffers)
+        if (a->kind == IND__ARG_BUFFER && a->buffer >= x->memory.num_buffers)
             return ind__fail(m->context, IND_VERIFY, "kernel %s takes buffer %u of %u", v->source.entry, a->buffer,
-                             x->num_buffers);
+                             x->memory.num_buffers);
         if (a->kind == IND__ARG_BUFFER) out->reads_constants |= program->buffer[a->buffer].kind == IND__BUFFER_CONST;
-        if (a->kind == IND__ARG_ERROR) x->checked = true;
-        if (a->kind == IND__ARG_LOOKBACK) x->looks_back = true;
+        if (a->kind == IND__ARG_ERROR) x->launches.checked = true;
+        if (a->kind == IND__ARG_LOOKBACK) x->launches.looks_back = true;
         if (a->kind != IND__ARG_SIZE && a->kind != IND__ARG_LOOKBACK) continue;
         uint32_t slot;
         ind_status status = rt__exec_slot(x, v->arg[i].size, &slot);
         if (status) return status;
-        x->arg[x->num_args - 1].slot = slot;
+        x->launches.arg[x->launches.num_args - 1].slot = slot;
     }
     return IND_OK;
 }
 
-static bool rt__stays_in_clusters(const ind__variant *v) {
+static bool rt__has_persistent_clusters(const ind__variant *v) {
     return ind__row_of(v)->stage.persistent && ind__row_of(v)->cluster > 1;
 }
 
@@ -44,21 +45,21 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
     ind_status status = IND_OK;
     if (ind__row_of(v)->cluster > 8)
         status = IND__CUDA_CALL(m->context, r, cuFuncSetAttribute, (function, IND__CUDA_FUNCTION_LARGE_CLUSTERS, 1));
-    if (!status) status = rt__cuda_ask_shared(m, v, most_shared, function);
+    if (!status) status = rt__cuda_set_shared(m, v, most_shared, function);
     if (!status) status = IND__CUDA_CALL(m->context, r, cuOccupancyMaxActiveClusters, (clusters, function, &launch));
     return status;
 }
 
-static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
+static ind_status rt__cuda_cluster_does_not_fit(ind_module *m, const ind__variant *v) {
     return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
                      v->source.entry, ind__row_of(v)->cluster);
 }
 
 /* Sets the number of clusters of a persistent grid to the number that the device can run at once. Any further cluster
    would start only after others have finished all their rows. */
-static ind_status rt__cuda_fit_resident(ind_module *m, rt__exec_variant *x, void *function) {
+static ind_status rt__cuda_set_resident(ind_module *m, rt__exec_variant *x, void *function) {
     ind_status status = rt__cuda_count_clusters(m, x->plan, x->most_shared, function, &x->resident);
-    return !status && x->resident < 1 ? rt__cuda_crowded(m, x->plan) : status;
+    return !status && x->resident < 1 ? rt__cuda_cluster_does_not_fit(m, x->plan) : status;
 }
 
 /* Prepares the launch data of the variant, except its function; does not query the device. */
@@ -66,8 +67,9 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
     ind__executable *x = m->executable;
     ind_context *c = m->context;
     int64_t always;
-    if (v->memory.num_counters > x->num_counters) x->num_counters = v->memory.num_counters;
-    if (v->memory.partial_bytes > (int64_t)x->partial_bytes) x->partial_bytes = (size_t)v->memory.partial_bytes;
+    if (v->memory.num_counters > x->launches.num_counters) x->launches.num_counters = v->memory.num_counters;
+    if (v->memory.partial_bytes > (int64_t)x->launches.partial_bytes)
+        x->launches.partial_bytes = (size_t)v->memory.partial_bytes;
     out->plan = v;
     out->aligned = v->guard_aligned;
     out->dependent = v->dependent;
@@ -81,7 +83,8 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
         status = rt__exec_slot(x, ind__ok(v->grid[d]) ? v->grid[d] : ind_int(c, 1), &out->grid_slot[d]);
     if (!status && ind__ok(ind__row_of(v)->fitted))
         status = rt__exec_slot(x, ind__row_of(v)->fitted, &out->fitted_slot);
-    if (!status && rt__stays_in_clusters(v)) status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
+    if (!status && rt__has_persistent_clusters(v))
+        status = rt__exec_slot(x, ind__row_of(v)->stage.items, &out->items_slot);
     if (!status)
         status = rt__exec_slot(x, ind__ok(v->memory.shared) ? v->memory.shared : ind_int(c, 0), &out->shared_slot);
     if (!status) out->most_shared = rt__most_shared(v);
@@ -89,7 +92,7 @@ static ind_status rt__cuda_prepare_variant(ind_module *m, const ind__variant *v,
 }
 
 /* Prepares all fallbacks of an unbuilt variant too: the build decides which one is used. */
-static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
+static ind_status rt__cuda_prepare_alternatives(ind_module *m, const ind__variant *v, rt__exec_variant *out) {
     ind_status status = rt__cuda_prepare_variant(m, v, out);
     while (!status && (v = v->fallback) != NULL) {
         out->fallback = (rt__exec_variant *)ind__arena_alloc(&m->arena, sizeof *out->fallback);
@@ -101,8 +104,8 @@ static ind_status rt__cuda_prepare_ways(ind_module *m, const ind__variant *v, rt
 
 /* Sets the function and publishes the variant: launches may run it from here on. */
 static ind_status rt__cuda_take_function(ind_module *m, rt__exec_variant *first, rt__exec_variant *x, void *function) {
-    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_fit_resident(m, x, function)
-                                                          : rt__cuda_ask_shared(m, x->plan, x->most_shared, function);
+    ind_status status = ind__row_of(x->plan)->cluster > 1 ? rt__cuda_set_resident(m, x, function)
+                                                          : rt__cuda_set_shared(m, x->plan, x->most_shared, function);
     if (status) return status;
     x->function = function;
     atomic_store_explicit(&first->built, x, memory_order_release);
@@ -175,21 +178,21 @@ static int rt__cuda_spills(const ind_module *m, const ind__variant *v, const cha
 
 /* Replaces the variant by its built fallback. If the fallback needs as much local memory, removes it instead. The first
    removed fallback without clusters stays in `alone`, in case the device has no capacity for a cluster. */
-static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) {
-    ind__variant *way = v->fallback, *alone = v->alone;
+static void rt__cuda_take_fallback(ind_module *m, ind__variant *v, const char *arch) {
+    ind__variant *fallback = v->fallback, *alone = v->alone;
     int local = rt__cuda_spills(m, v, arch), less;
     uint64_t key[2];
     if (!local) return;
-    rt__pack_key(way->source.text, way->source.bytes, arch, key);
+    rt__pack_key(fallback->source.text, fallback->source.bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
     ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->source.entry, local,
              less);
     if (less < local) {
-        *v = *way;
+        *v = *fallback;
         v->replaced.local_bytes = local;
     } else {
-        v->fallback = way->fallback;
-        if (!alone && ind__row_of(way)->cluster < 2) alone = way;
+        v->fallback = fallback->fallback;
+        if (!alone && ind__row_of(fallback)->cluster < 2) alone = fallback;
     }
     v->alone = alone;
 }
@@ -206,8 +209,8 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
             for (int k = 0; k < p->kernel[i].num_variants; k++) {
                 if (!rt__builds_now(m, &p->kernel[i], k) || !rt__cuda_spills(m, &p->kernel[i].variant[k], arch))
                     continue;
-                const ind__variant *way = variant[num] = p->kernel[i].variant[k].fallback;
-                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, way, arch);
+                const ind__variant *fallback = variant[num] = p->kernel[i].variant[k].fallback;
+                entry[num] = rt__cuda_entry(m->context, m->executable->runtime, fallback, arch);
                 if (!entry[num]) return IND_OUT_OF_MEMORY;
                 uint32_t n = 0;
                 while (entry[n] != entry[num]) n++;
@@ -218,6 +221,6 @@ static ind_status rt__cuda_replace_spilling(ind_module *m, ind__kernel_entry **e
         if (status || !num) return status;
         for (uint32_t i = 0; i < p->num_kernels; i++)
             for (int k = 0; k < p->kernel[i].num_variants; k++)
-                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_way(m, &p->kernel[i].variant[k], arch);
+                if (rt__builds_now(m, &p->kernel[i], k)) rt__cuda_take_fallback(m, &p->kernel[i].variant[k], arch);
     }
 }

@@ -4,7 +4,7 @@
 static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt__host_worker *w) {
     ind__eval *e = &w->eval;
     *e = h->eval;
-    e->buffer = n->buffer;
+    e->buffer = n->host.buffer;
     uint32_t slots = e->program.num_inputs + e->program.num_ops;
     unsigned char *at = w->eval_memory;
     e->value = (ind__lanes *)at;
@@ -17,15 +17,15 @@ static void rt__host_worker_begin(ind_instance *n, const rt__host_kernel *h, rt_
     e->varying = at;
     memset(e->varying, 0, slots);
     e->epoch = 1;
-    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->slot[i];
+    for (uint32_t i = 0; i < e->num_sizes; i++) e->slots[i][0] = n->sizes.slot[i];
     w->status = IND_OK;
 }
 
 /* Grows the workers' memory for sorted rows before the parallel loop, which may not allocate. */
-static ind_status rt__host_need_rows(ind_instance *n, int64_t elements) {
+static ind_status rt__host_grow_rows(ind_instance *n, int64_t elements) {
     ind_context *c = n->module->context;
-    for (int i = 0; i < n->num_workers; i++) {
-        rt__host_worker *w = &n->worker[i];
+    for (int i = 0; i < n->host.num_workers; i++) {
+        rt__host_worker *w = &n->host.worker[i];
         size_t bytes;
         if (elements <= w->row_capacity) continue;
         ind__free(c, w->row);
@@ -56,7 +56,7 @@ static ind_status rt__host_task_init(rt__host_task *t, ind_instance *n, const rt
     t->kernel = h;
     t->points = t->reduced = 1;
     for (int v = 0; v < b->rank + b->rrank; v++) {
-        int64_t x = n->slot[h->extent_slot[v]], *total = v < b->rank ? &t->points : &t->reduced;
+        int64_t x = n->sizes.slot[h->extent_slot[v]], *total = v < b->rank ? &t->points : &t->reduced;
         t->var[v] = v;
         t->extent[v] = x;
         if (x < 0 || (x && *total > INT64_MAX / x))
@@ -82,17 +82,17 @@ static int64_t rt__host_chunk_size(const rt__host_task *t, int workers) {
 static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
     ind_instance *n = t->instance;
     ind_context *c = n->module->context;
-    for (int i = 0; i < n->num_workers; i++) {
-        const rt__host_worker *w = &n->worker[i];
+    for (int i = 0; i < n->host.num_workers; i++) {
+        const rt__host_worker *w = &n->host.worker[i];
         if (w->status == IND_VERIFY && w->eval.bad_access)
             return ind__fail(c, IND_VERIFY, "kernel %s reaches outside a buffer", t->kernel->kernel->name);
         if (w->status) return w->status;
         if (!w->eval.bad_index.set) continue;
-        if (!n->module->executable->checked)
+        if (!n->module->executable->launches.checked)
             return ind__fail(c, IND_VERIFY, "kernel %s: index %lld was proven to be in [0, %lld)",
                              t->kernel->kernel->name, (long long)w->eval.bad_index.value,
                              (long long)w->eval.bad_index.size);
-        uint64_t *e = n->index_error + (size_t)step * 4;
+        uint64_t *e = n->index_errors.host + (size_t)step * 4;
         if (e[0]) continue;
         e[0] = 1 + (uint64_t)w->eval.bad_index.inst;
         e[1] = (uint64_t)w->eval.bad_index.value;
@@ -103,26 +103,26 @@ static ind_status rt__host_task_end(const rt__host_task *t, uint32_t step) {
 
 static ind_status rt__host_run_kernel(ind_instance *n, uint32_t step) {
     rt__runtime *r = n->module->executable->runtime;
-    const rt__host_kernel *h = &n->module->executable->host[step];
-    const rt__exec_step *s = &n->module->executable->step[step];
+    const rt__host_kernel *h = &n->module->executable->on_host.kernel[step];
+    const rt__exec_step *s = &n->module->executable->launches.step[step];
     if (s->call) return rt__run_call(n, s, NULL);
     rt__host_task t;
     ind_status status = rt__host_task_init(&t, n, h);
     if (status || !t.points) return status;
-    if (h->sort) status = rt__host_need_rows(n, t.reduced);
+    if (h->sort.scan) status = rt__host_grow_rows(n, t.reduced);
     if (status) return status;
-    for (int i = 0; i < n->num_workers; i++) rt__host_worker_begin(n, h, &n->worker[i]);
-    if (h->kernel->run) ind__eval_begin_runs(&n->worker[0].eval);
-    t.rows = rt__pick_extents(&t, h->row, h->num_row, t.row_extent);
-    t.cols = rt__pick_extents(&t, h->col, h->num_col, t.col_extent);
-    t.batches = rt__pick_extents(&t, h->batch, h->num_batch, t.batch_extent);
+    for (int i = 0; i < n->host.num_workers; i++) rt__host_worker_begin(n, h, &n->host.worker[i]);
+    if (h->kernel->run) ind__eval_begin_runs(&n->host.worker[0].eval);
+    t.rows = rt__pick_extents(&t, h->product.row, h->product.num_row, t.row_extent);
+    t.cols = rt__pick_extents(&t, h->product.col, h->product.num_col, t.col_extent);
+    t.batches = rt__pick_extents(&t, h->product.batch, h->product.num_batch, t.batch_extent);
     if (h->matmul && t.rows * t.cols >= 4) {
         t.row_tiles = (t.rows + IND__HOST_MC - 1) / IND__HOST_MC;
         t.col_tiles = (t.cols + IND__HOST_NC - 1) / IND__HOST_NC;
         rt__pool_for(&r->pool, t.batches * t.row_tiles * t.col_tiles, rt__host_tile_work, &t);
     } else {
-        t.lanes_along_row = h->scan || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
-        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->num_workers);
+        t.lanes_along_row = h->scan.first || (h->body->rrank > 0 && rt__host_prefers_rows(&t));
+        t.chunk = h->in_order ? t.points : rt__host_chunk_size(&t, n->host.num_workers);
         rt__pool_for(&r->pool, (t.points + t.chunk - 1) / t.chunk, rt__host_chunk, &t);
     }
     return rt__host_task_end(&t, step);
@@ -134,13 +134,13 @@ static ind_status rt__host_learn_sizes(ind_instance *n, uint32_t step) {
     ind__executable *x = m->executable;
     bool any = false;
     for (uint32_t u = 0; u < rt__num_data_sizes(m); u++) {
-        if (x->data_size[u].step != step) continue;
-        const ind__eval_buffer *count = &n->buffer[m->desc.lowered->unbacked[u].buffer];
-        memcpy(&n->slot[m->desc.num_sizes + u], count->data, sizeof *n->slot);
+        if (x->sizes.data_size[u].step != step) continue;
+        const ind__eval_buffer *count = &n->host.buffer[m->desc.lowered->unbacked[u].buffer];
+        memcpy(&n->sizes.slot[m->desc.num_sizes + u], count->data, sizeof *n->sizes.slot);
         any = true;
     }
     if (!any) return IND_OK;
-    ind_status status = ind__program_run(&x->program, n->slot);
+    ind_status status = ind__program_run(&x->sizes.program, n->sizes.slot);
     if (!status) rt__bind_addresses(n);
     return status;
 }
@@ -164,16 +164,17 @@ static ind_status rt__host_instance(ind_instance *n) {
         if (status) return status;
     }
     int workers = rt__pool_workers(&x->runtime->pool);
-    n->buffer = (ind__eval_buffer *)rt__instance_array(n, x->num_buffers, sizeof *n->buffer, &ok);
-    n->worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->worker, &ok);
-    n->num_workers = n->worker ? workers : 0;
-    size_t sums = x->max_reduces * sizeof(rt__host_accumulator);
-    size_t a = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
-           b = x->any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
-    size_t c = x->any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
+    n->host.buffer = (ind__eval_buffer *)rt__instance_array(n, x->memory.num_buffers, sizeof *n->host.buffer, &ok);
+    n->host.worker = (rt__host_worker *)rt__instance_array(n, (size_t)workers, sizeof *n->host.worker, &ok);
+    n->host.num_workers = n->host.worker ? workers : 0;
+    size_t sums = x->on_host.max_reduces * sizeof(rt__host_accumulator);
+    size_t a = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_KC * 8 : 0,
+           b = x->on_host.any_matmul ? (size_t)IND__HOST_NC * IND__HOST_KC * 8 : 0;
+    size_t c = x->on_host.any_matmul ? (size_t)IND__HOST_MC * IND__HOST_NC * 8 : 0;
     for (int i = 0; i < workers && ok; i++) {
-        rt__host_worker *w = &n->worker[i];
-        unsigned char *at = (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->max_eval_bytes, &ok);
+        rt__host_worker *w = &n->host.worker[i];
+        unsigned char *at =
+            (unsigned char *)rt__instance_array(n, 1, sums + a + b + c + x->on_host.max_eval_bytes, &ok);
         if (!ok) break;
         w->block = at;
         w->accumulator = (rt__host_accumulator *)at;
@@ -182,6 +183,7 @@ static ind_status rt__host_instance(ind_instance *n) {
         w->tile = at + sums + a + b;
         w->eval_memory = at + sums + a + b + c;
     }
-    for (uint32_t i = 1; i < x->num_buffers && ok; i++) n->buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
+    for (uint32_t i = 1; i < x->memory.num_buffers && ok; i++)
+        n->host.buffer[i].dtype = m->desc.lowered->buffer[i].dtype;
     return ok ? IND_OK : IND_OUT_OF_MEMORY;
 }

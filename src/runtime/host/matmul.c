@@ -130,7 +130,7 @@ static int64_t rt__direct_offset(const rt__host_task *t, const rt__host_direct *
                                  const int64_t *extent, int64_t at) {
     uint64_t offset = 0;
     for (int k = n; k-- > 0 && extent[k];) {
-        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->slot[d->stride_slot[var[k]]];
+        offset += (uint64_t)(at % extent[k]) * (uint64_t)t->instance->sizes.slot[d->stride_slot[var[k]]];
         at /= extent[k];
     }
     return (int64_t)offset;
@@ -152,8 +152,8 @@ IND__HOST_COPY(copy_word, uint64_t, uint64_t, )
 
 /* Packs without the evaluator. False if an access would be out of bounds; the evaluator then reports it. */
 static bool host_pack_direct(const rt__host_task *t, const rt__host_direct *d, int64_t base, const rt__host_panel *p) {
-    const ind__eval_buffer *m = &t->instance->buffer[d->buffer];
-    int64_t step = t->instance->slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
+    const ind__eval_buffer *m = &t->instance->host.buffer[d->buffer];
+    int64_t step = t->instance->sizes.slot[d->stride_slot[t->kernel->body->rank]], from[IND__HOST_NR];
     for (int64_t u = 0; u < p->count; u += p->group) {
         int num = p->count - u < p->group ? (int)(p->count - u) : p->group;
         for (int j = 0; j < num; j++) {
@@ -212,7 +212,7 @@ static ind_status rt__host_pack(const rt__host_task *t, ind__eval *e, const rt__
 /* Copies products for one row of the tile (or one column) to lanes: row `at`, lanes along the other dimension. */
 static void rt__tile_to_lanes(const rt__host_task *t, rt__host_worker *w, int64_t at, bool along_cols, int lanes) {
     const ind_body *b = t->kernel->body;
-    uint32_t dot = t->kernel->dot;
+    uint32_t dot = t->kernel->product.dot;
     ind_dtype d = (ind_dtype)b->inst[dot].dtype, operand = (ind_dtype)b->inst[b->inst[dot].arg[0]].dtype;
     ind__lanes *v = &w->eval.value[dot];
     for (int l = 0; l < lanes; l++) {
@@ -236,16 +236,16 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
     bool along_cols = cols >= rows;
     int lanes = (int)(along_cols ? cols : rows);
     if (along_cols)
-        rt__host_lanes(e, h->col, h->num_col, t->col_extent, col, lanes);
+        rt__host_lanes(e, h->product.col, h->product.num_col, t->col_extent, col, lanes);
     else
-        rt__host_lanes(e, h->row, h->num_row, t->row_extent, row, lanes);
+        rt__host_lanes(e, h->product.row, h->product.num_row, t->row_extent, row, lanes);
     for (int64_t o = 0; o < (along_cols ? rows : cols); o++) {
         if (along_cols)
-            rt__host_point(e, h->row, h->num_row, t->row_extent, row + o);
+            rt__host_point(e, h->product.row, h->product.num_row, t->row_extent, row + o);
         else
-            rt__host_point(e, h->col, h->num_col, t->col_extent, col + o);
+            rt__host_point(e, h->product.col, h->product.num_col, t->col_extent, col + o);
         rt__tile_to_lanes(t, w, o, along_cols, lanes);
-        ind_status status = rt__host_run_list(e, &h->epilogue, lanes);
+        ind_status status = rt__host_run_list(e, &h->product.epilogue, lanes);
         if (status) return status;
     }
     return IND_OK;
@@ -254,32 +254,35 @@ static ind_status rt__host_tile_epilogue(const rt__host_task *t, rt__host_worker
 static int64_t rt__direct_base(const rt__host_task *t, const rt__host_direct *d, int64_t batch) {
     const rt__host_kernel *h = t->kernel;
     if (!d->valid) return 0;
-    return (int64_t)((uint64_t)t->instance->slot[d->base_slot] +
-                     (uint64_t)rt__direct_offset(t, d, h->batch, h->num_batch, t->batch_extent, batch));
+    return (int64_t)((uint64_t)t->instance->sizes.slot[d->base_slot] +
+                     (uint64_t)rt__direct_offset(t, d, h->product.batch, h->product.num_batch, t->batch_extent, batch));
 }
 
 static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int64_t index) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *dot = &h->body->inst[h->dot];
+    const ind__inst *dot = &h->body->inst[h->product.dot];
     ind_dtype d = (ind_dtype)h->body->inst[dot->arg[0]].dtype;
     ind__eval *e = &w->eval;
     int64_t col = index % t->col_tiles * IND__HOST_NC, row = index / t->col_tiles % t->row_tiles * IND__HOST_MC;
     int64_t batch = index / t->col_tiles / t->row_tiles;
     int64_t rows = t->rows - row < IND__HOST_MC ? t->rows - row : IND__HOST_MC;
     int64_t cols = t->cols - col < IND__HOST_NC ? t->cols - col : IND__HOST_NC;
-    rt__host_panel a = {&h->a, dot->arg[0], h->row, h->num_row, IND__HOST_MR, t->row_extent,
-                        row,   rows,        0,      0,          w->panel_a,   d == IND_F32};
-    rt__host_panel b = {&h->b, dot->arg[1], h->col, h->num_col, IND__HOST_NR, t->col_extent,
-                        col,   cols,        0,      0,          w->panel_b,   d == IND_F32};
-    rt__host_point(e, h->batch, h->num_batch, t->batch_extent, batch);
-    int64_t base_a = rt__direct_base(t, &h->direct_a, batch), base_b = rt__direct_base(t, &h->direct_b, batch);
+    rt__host_panel a = {
+        &h->product.a, dot->arg[0], h->product.row, h->product.num_row, IND__HOST_MR, t->row_extent, row, rows, 0, 0,
+        w->panel_a,    d == IND_F32};
+    rt__host_panel b = {
+        &h->product.b, dot->arg[1], h->product.col, h->product.num_col, IND__HOST_NR, t->col_extent, col, cols, 0, 0,
+        w->panel_b,    d == IND_F32};
+    rt__host_point(e, h->product.batch, h->product.num_batch, t->batch_extent, batch);
+    int64_t base_a = rt__direct_base(t, &h->product.direct_a, batch),
+            base_b = rt__direct_base(t, &h->product.direct_b, batch);
     memset(w->tile, 0, (size_t)IND__HOST_MC * IND__HOST_NC * (d == IND_F32 ? 4 : 8));
     for (int64_t k = 0; k < t->reduced; k += IND__HOST_KC) {
         a.k0 = b.k0 = k;
         a.kc = b.kc = t->reduced - k < IND__HOST_KC ? t->reduced - k : IND__HOST_KC;
-        bool done_a = h->direct_a.valid && host_pack_direct(t, &h->direct_a, base_a, &a);
+        bool done_a = h->product.direct_a.valid && host_pack_direct(t, &h->product.direct_a, base_a, &a);
         ind_status status = done_a ? IND_OK : rt__host_pack(t, e, &a);
-        bool done_b = h->direct_b.valid && host_pack_direct(t, &h->direct_b, base_b, &b);
+        bool done_b = h->product.direct_b.valid && host_pack_direct(t, &h->product.direct_b, base_b, &b);
         if (!status && !done_b) status = rt__host_pack(t, e, &b);
         if (status) return status;
         if (d == IND_F32)
@@ -294,7 +297,7 @@ static ind_status rt__host_tile(const rt__host_task *t, rt__host_worker *w, int6
 
 static void rt__host_tile_work(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->worker[worker];
+    rt__host_worker *w = &t->instance->host.worker[worker];
     if (!w->status) w->status = rt__host_tile(t, w, index);
 }
 

@@ -43,10 +43,10 @@ typedef struct rt__host_facts {
     uint32_t vars;  /* loop variables that the value depends on */
     uint32_t level; /* REDUCEs in the longest chain before it */
     bool live, looped, crossing, wanted;
-    bool outer;           /* used by an instruction that is not per element of the row, .. */
-    bool rooted;          /* .. and a store or check uses it even if the row is empty */
-    bool scanned, behind; /* depends on results of a scan; on reductions of scan results. Entry 0: true if elements or
-                             another reduction use the latter, so that the scan runs in several passes */
+    bool outer;                 /* used by an instruction that is not per element of the row, .. */
+    bool rooted;                /* .. and a store or check uses it even if the row is empty */
+    bool scanned, scan_reduced; /* depends on results of a scan; on reductions of scan results. Entry 0: true if
+                             elements or another reduction use the latter, so that the scan runs in several passes */
 } rt__host_facts;
 
 static uint32_t rt__reduced_vars(const ind_body *b) {
@@ -63,7 +63,7 @@ static bool rt__is_scanned(const ind_body *b, uint32_t i) {
 }
 
 /* True if it only indexes elements of the row. */
-static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
+static bool rt__is_row_index(const ind_body *b, const rt__host_facts *f, uint32_t i) {
     return b->inst[i].op == IND_LOOP_INDIRECT && f[i].crossing && !f[i].outer;
 }
 
@@ -71,7 +71,7 @@ static bool rt__is_spare_index(const ind_body *b, const rt__host_facts *f, uint3
 static void rt__host_mark_uses(const ind_body *b, rt__host_facts *f, uint32_t i) {
     rt__host_deps d;
     const bool inner = f[i].looped || b->inst[i].op == IND_LOOP_REDUCE, stores = b->inst[i].op == IND_LOOP_STORE;
-    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_spare_index(b, f, i);
+    const bool checks = b->inst[i].op == IND_LOOP_INDIRECT && !rt__is_row_index(b, f, i);
     (void)rt__host_find_deps(b, i, &d);
     for (uint32_t k = 0; k < d.num; k++) {
         f[d.source[k]].live = true;
@@ -91,13 +91,13 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
             f[i].vars |= f[d.source[k]].vars;
             if (f[d.source[k]].level > f[i].level) f[i].level = f[d.source[k]].level;
             f[i].scanned |= f[d.source[k]].scanned;
-            f[i].behind |= f[d.source[k]].behind;
+            f[i].scan_reduced |= f[d.source[k]].scan_reduced;
         }
         f[i].scanned |= b->inst[i].op == IND_LOOP_SCAN && !rt__is_sort(b, i);
         if (rt__is_scanned(b, i)) f[i].vars |= rt__reduced_vars(b);
         bool reduces = b->inst[i].op == IND_LOOP_REDUCE;
-        f[0].behind |= f[i].behind && (reduces || f[i].vars & rt__reduced_vars(b));
-        f[i].behind |= f[i].scanned && reduces;
+        f[0].scan_reduced |= f[i].scan_reduced && (reduces || f[i].vars & rt__reduced_vars(b));
+        f[i].scan_reduced |= f[i].scanned && reduces;
         if (rt__is_sort(b, i)) f[i].level++;
         if (b->inst[i].op == IND_LOOP_REDUCE) {
             f[i].vars &= ~rt__reduced_vars(b);
@@ -116,12 +116,12 @@ static ind_status rt__host_analyse(const ind_body *b, rt__host_facts *f) {
    elements use them. */
 static uint32_t rt__host_element_stage(const ind_body *b, rt__host_facts *f) {
     uint32_t stage = 0;
-    const bool again = f[0].behind;
+    const bool again = f[0].scan_reduced;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].live && (again || !f[i].behind) && f[i].level > stage) stage = f[i].level;
+        if (f[i].live && (again || !f[i].scan_reduced) && f[i].level > stage) stage = f[i].level;
     if (again) return stage;
     for (uint32_t i = 1; i < b->num_inst; i++)
-        if (f[i].behind) f[i].level = stage + 1;
+        if (f[i].scan_reduced) f[i].level = stage + 1;
     return stage;
 }
 
@@ -149,7 +149,7 @@ static bool rt__filter_once(const ind_body *b, const rt__host_facts *f, uint32_t
 /* Values computed for an empty row. Indices used only by elements are not checked. Loads used only by elements are
    skipped: their buffers may be as empty as the row. */
 static bool rt__filter_empty(const ind_body *b, const rt__host_facts *f, uint32_t i, uint32_t level) {
-    return rt__filter_once(b, f, i, level) && !rt__is_spare_index(b, f, i) &&
+    return rt__filter_once(b, f, i, level) && !rt__is_row_index(b, f, i) &&
            (b->inst[i].op != IND_LOOP_LOAD || f[i].rooted);
 }
 
@@ -222,24 +222,24 @@ static ind_status rt__host_make_matmul(ind_module *m, rt__host_kernel *h, rt__ho
         if (b->inst[i].op == IND_LOOP_STORE && f[i].looped) return IND_OK;
         if (b->inst[i].op != IND_LOOP_REDUCE) continue;
         num++;
-        h->dot = i;
+        h->product.dot = i;
     }
-    if (num != 1 || b->inst[h->dot].reduction != IND_REDUCE_DOT) return IND_OK;
-    uint32_t in_a = f[b->inst[h->dot].arg[0]].vars, in_b = f[b->inst[h->dot].arg[1]].vars;
+    if (num != 1 || b->inst[h->product.dot].reduction != IND_REDUCE_DOT) return IND_OK;
+    uint32_t in_a = f[b->inst[h->product.dot].arg[0]].vars, in_b = f[b->inst[h->product.dot].arg[1]].vars;
     for (int v = 0; v < b->rank; v++) {
         bool a = in_a >> v & 1, c = in_b >> v & 1;
         if (a && c)
-            h->batch[h->num_batch++] = v;
+            h->product.batch[h->product.num_batch++] = v;
         else if (c)
-            h->col[h->num_col++] = v;
+            h->product.col[h->product.num_col++] = v;
         else
-            h->row[h->num_row++] = v;
+            h->product.row[h->product.num_row++] = v;
     }
-    rt__host_list *const list[3] = {&h->a, &h->b, &h->epilogue};
+    rt__host_list *const list[3] = {&h->product.a, &h->product.b, &h->product.epilogue};
     ind_status status = IND_OK;
     for (int k = 0; k < 3 && !status; k++) {
         for (uint32_t i = 1; i < b->num_inst; i++)
-            f[i].wanted = k < 2 ? i == b->inst[h->dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
+            f[i].wanted = k < 2 ? i == b->inst[h->product.dot].arg[k] : b->inst[i].op == IND_LOOP_STORE;
         rt__host_mark(b, f, false);
         if (k == 2) { /* without the values that only the operands use */
             for (uint32_t i = 1; i < b->num_inst; i++) f[i].wanted = f[i].wanted && !f[i].looped;
@@ -276,34 +276,34 @@ static ind_status rt__host_make_direct(ind_module *m, const rt__host_kernel *h, 
 /* Finds the inputs and results of a combine function. Unused STATEs are 0. */
 static void rt__host_find_states(rt__host_kernel *h) {
     const ind_body *b = h->body;
-    for (uint32_t p = b->inst[h->scan].arg[0]; p; p = b->inst[p].arg[2]) {
-        h->element[h->num_states] = b->inst[p].arg[0];
-        h->combined[h->num_states++] = b->inst[p].arg[1];
+    for (uint32_t p = b->inst[h->scan.first].arg[0]; p; p = b->inst[p].arg[2]) {
+        h->scan.element[h->scan.num_states] = b->inst[p].arg[0];
+        h->scan.combined[h->scan.num_states++] = b->inst[p].arg[1];
     }
-    for (uint32_t i = 1; i < h->scan; i++)
-        if (b->inst[i].op == IND_LOOP_STATE) h->state[b->inst[i].imm.i] = i;
+    for (uint32_t i = 1; i < h->scan.first; i++)
+        if (b->inst[i].op == IND_LOOP_STATE) h->scan.state[b->inst[i].imm.i] = i;
 }
 
 /* Moves the instructions that depend on STATEs from `before` to the list `combine`. */
 static ind_status rt__host_split_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     bool *from_state = (bool *)ind__alloc(m->context, b->num_inst * sizeof *from_state);
-    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->before.num + 1) * sizeof *inst), kept = 0;
+    uint32_t *inst = (uint32_t *)ind__arena_alloc(&m->arena, (h->scan.before.num + 1) * sizeof *inst), kept = 0;
     if (from_state && inst) {
         rt__host_find_states(h);
-        for (uint32_t i = 1; i < h->scan; i++) {
+        for (uint32_t i = 1; i < h->scan.first; i++) {
             from_state[i] = b->inst[i].op == IND_LOOP_STATE;
             for (int k = 0; k < IND__MAX_ARGS; k++) from_state[i] = from_state[i] || from_state[b->inst[i].arg[k]];
         }
-        h->combine.inst = inst;
-        for (uint32_t k = 0; k < h->before.num; k++) {
-            uint32_t i = h->before.inst[k];
+        h->scan.combine.inst = inst;
+        for (uint32_t k = 0; k < h->scan.before.num; k++) {
+            uint32_t i = h->scan.before.inst[k];
             if (from_state[i])
-                h->combine.inst[h->combine.num++] = i;
+                h->scan.combine.inst[h->scan.combine.num++] = i;
             else
-                h->before.inst[kept++] = i;
+                h->scan.before.inst[kept++] = i;
         }
-        h->before.num = kept;
+        h->scan.before.num = kept;
     }
     ind__free(m->context, from_state);
     return from_state && inst ? IND_OK : IND_OUT_OF_MEMORY;
@@ -314,24 +314,24 @@ static ind_status rt__host_make_combine(ind_module *m, rt__host_kernel *h) {
     const ind_body *b = h->body;
     const rt__host_list *loop = &h->stage[h->element_stage].loop;
     uint32_t cut = 0;
-    while (cut < loop->num && loop->inst[cut] < h->scan) cut++;
-    h->before = (rt__host_list){loop->inst, cut};
-    h->after = (rt__host_list){loop->inst + cut, loop->num - cut};
-    for (uint32_t i = h->scan + 1; i < b->num_inst; i++)
-        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan) h->part[b->inst[i].imm.i] = i;
+    while (cut < loop->num && loop->inst[cut] < h->scan.first) cut++;
+    h->scan.before = (rt__host_list){loop->inst, cut};
+    h->scan.after = (rt__host_list){loop->inst + cut, loop->num - cut};
+    for (uint32_t i = h->scan.first + 1; i < b->num_inst; i++)
+        if (b->inst[i].op == IND_LOOP_PART && b->inst[i].arg[0] == h->scan.first) h->scan.part[b->inst[i].imm.i] = i;
     return rt__host_split_combine(m, h);
 }
 
 /* Rounds a sort's keys to the dtype in which they are stored, if they are stored. */
 static void rt__host_make_sort(const ind_module *m, rt__host_kernel *h, const rt__host_facts *f) {
     const ind_body *b = h->body;
-    h->sort = ind__body_sort(b);
-    h->sort_stage = f[h->sort].level;
-    h->sort_dtype = (ind_dtype)b->inst[h->sort].dtype;
-    for (uint32_t i = b->num_inst; h->sort && i-- > 1;) {
+    h->sort.scan = ind__body_sort(b);
+    h->sort.stage = f[h->sort.scan].level;
+    h->sort.dtype = (ind_dtype)b->inst[h->sort.scan].dtype;
+    for (uint32_t i = b->num_inst; h->sort.scan && i-- > 1;) {
         const ind__inst *value = &b->inst[b->inst[i].arg[0]];
-        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort && !value->imm.i;
-        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort_dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
+        bool key = value->op == IND_LOOP_PART && value->arg[0] == h->sort.scan && !value->imm.i;
+        if (b->inst[i].op == IND_LOOP_STORE && key) h->sort.dtype = m->desc.lowered->buffer[b->inst[i].source].dtype;
     }
 }
 
@@ -350,15 +350,16 @@ static ind_status rt__host_prepare_kernel(ind_module *m, rt__host_kernel *h, con
         h->in_order |= b->inst[i].op == IND_LOOP_STORE && (b->inst[i].flags & IND__INST_SCATTER);
     }
     h->num_stages++;
-    h->scan = ind__body_scan(b);
+    h->scan.first = ind__body_scan(b);
     h->stage = status ? NULL : (rt__host_stage *)ind__arena_alloc(&m->arena, h->num_stages * sizeof *h->stage);
     if (!status && !h->stage) status = IND_OUT_OF_MEMORY;
     for (uint32_t s = 0; s < h->num_stages && !status; s++) status = rt__host_make_stage(m, h, f, s);
     if (!status) rt__host_make_sort(m, h, f);
-    if (!status && h->scan && b->inst[h->scan].reduction == IND_SCAN_COMBINE) status = rt__host_make_combine(m, h);
+    if (!status && h->scan.first && b->inst[h->scan.first].reduction == IND_SCAN_COMBINE)
+        status = rt__host_make_combine(m, h);
     if (!status) status = rt__host_make_matmul(m, h, f);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[0], &h->direct_a);
-    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->dot].arg[1], &h->direct_b);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[0], &h->product.direct_a);
+    if (!status && h->matmul) status = rt__host_make_direct(m, h, b->inst[h->product.dot].arg[1], &h->product.direct_b);
     ind__free(c, f);
     for (int v = 0; v < b->rank + b->rrank && !status; v++)
         status = rt__exec_slot(m->executable, ind_expr_symbol(b->var[v])->extent, &h->extent_slot[v]);
@@ -375,15 +376,17 @@ static size_t rt__host_eval_bytes(const ind__eval *e) {
 static ind_status rt__host_prepare(ind_module *m) {
     ind__executable *x = m->executable;
     ind_context *c = m->context;
-    x->host = (rt__host_kernel *)ind__arena_alloc(&m->arena, x->num_steps * sizeof *x->host);
-    int64_t *zeros = (int64_t *)ind__alloc(c, (x->num_symbols + (size_t)1) * sizeof *zeros);
-    ind_status status = x->host && zeros ? IND_OK : IND_OUT_OF_MEMORY;
-    for (uint32_t i = 0; i < x->num_steps && !status; i++) {
-        rt__host_kernel *h = &x->host[i];
-        if (x->step[i].call) continue;
+    x->on_host.kernel =
+        (rt__host_kernel *)ind__arena_alloc(&m->arena, x->launches.num_steps * sizeof *x->on_host.kernel);
+    int64_t *zeros = (int64_t *)ind__alloc(c, (x->sizes.num_symbols + (size_t)1) * sizeof *zeros);
+    ind_status status = x->on_host.kernel && zeros ? IND_OK : IND_OUT_OF_MEMORY;
+    for (uint32_t i = 0; i < x->launches.num_steps && !status; i++) {
+        rt__host_kernel *h = &x->on_host.kernel[i];
+        if (x->launches.step[i].call) continue;
         status = rt__host_prepare_kernel(m, h, &m->desc.schedule->kernel[i]);
         if (!status)
-            status = ind__eval_init(&h->eval, c, h->body, x->symbol, zeros, x->num_symbols, NULL, x->num_buffers);
+            status = ind__eval_init(&h->eval, c, h->body, x->sizes.symbol, zeros, x->sizes.num_symbols, NULL,
+                                    x->memory.num_buffers);
         if (status) break;
         /* Memory that differs between workers is not stored here. */
         ind__free(c, h->eval.value);
@@ -395,9 +398,9 @@ static ind_status rt__host_prepare(ind_module *m) {
         h->eval.stamp = NULL;
         h->eval.varying = NULL;
         size_t bytes = rt__host_eval_bytes(&h->eval);
-        if (bytes > x->max_eval_bytes) x->max_eval_bytes = bytes;
-        if (h->max_reduces > x->max_reduces) x->max_reduces = h->max_reduces;
-        x->any_matmul |= h->matmul;
+        if (bytes > x->on_host.max_eval_bytes) x->on_host.max_eval_bytes = bytes;
+        if (h->max_reduces > x->on_host.max_reduces) x->on_host.max_reduces = h->max_reduces;
+        x->on_host.any_matmul |= h->matmul;
     }
     ind__free(c, zeros);
     return status;
@@ -405,5 +408,6 @@ static ind_status rt__host_prepare(ind_module *m) {
 
 static void rt__host_free(ind_module *m) {
     ind__executable *x = m->executable;
-    for (uint32_t i = 0; x->host && i < x->num_steps; i++) ind__eval_free(&x->host[i].eval);
+    for (uint32_t i = 0; x->on_host.kernel && i < x->launches.num_steps; i++)
+        ind__eval_free(&x->on_host.kernel[i].eval);
 }

@@ -20,7 +20,7 @@ static double rt__log_add_exp(double a, double b) {
 }
 
 /* Combines the state with element x or i at position `at`. */
-static void rt__scan_join(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
+static void rt__scan_combine(rt__host_scan *s, ind_scan kind, bool is_float, double x, int64_t i, int64_t at) {
     bool up = kind == IND_SCAN_MAX;
     switch (kind) {
     case IND_SCAN_SUM:
@@ -61,7 +61,7 @@ static void rt__host_scan_lanes(ind__eval *e, uint32_t at, rt__host_scan *s, int
         if (r + l == 0)
             s->d = scan->reduction == IND_SCAN_SUM ? 0 + f : f, s->i = i, s->at = 0; /* no sum is -0, as in PyTorch */
         else
-            rt__scan_join(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
+            rt__scan_combine(s, (ind_scan)scan->reduction, is_float, f, i, r + l);
         if (d == IND_F32)
             v->f[l] = (float)s->d;
         else if (d == IND_F64)
@@ -95,32 +95,32 @@ static void rt__set_lane(ind_dtype d, ind__lanes *v, int lane, rt__host_lane x) 
 /* Combines the state with the element of a lane. */
 static ind_status rt__host_combine(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, bool first, int lane) {
     const ind__inst *inst = h->body->inst;
-    uint32_t n = h->num_states;
+    uint32_t n = h->scan.num_states;
     for (uint32_t k = 0; k < n; k++) {
-        ind_dtype d = (ind_dtype)inst[h->element[k]].dtype;
-        rt__host_lane x = rt__get_lane(d, &e->value[h->element[k]], lane);
+        ind_dtype d = (ind_dtype)inst[h->scan.element[k]].dtype;
+        rt__host_lane x = rt__get_lane(d, &e->value[h->scan.element[k]], lane);
         if (first) s->state[k] = x;
-        if (h->state[k]) rt__set_lane(d, &e->value[h->state[k]], 0, s->state[k]);
-        if (h->state[n + k]) rt__set_lane(d, &e->value[h->state[n + k]], 0, x);
+        if (h->scan.state[k]) rt__set_lane(d, &e->value[h->scan.state[k]], 0, s->state[k]);
+        if (h->scan.state[n + k]) rt__set_lane(d, &e->value[h->scan.state[n + k]], 0, x);
     }
-    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->combine, 1);
+    ind_status status = first ? IND_OK : rt__host_run_list(e, &h->scan.combine, 1);
     for (uint32_t k = 0; k < n && !first && !status; k++)
-        s->state[k] = rt__get_lane((ind_dtype)inst[h->combined[k]].dtype, &e->value[h->combined[k]], 0);
+        s->state[k] = rt__get_lane((ind_dtype)inst[h->scan.combined[k]].dtype, &e->value[h->scan.combined[k]], 0);
     return status;
 }
 
 /* Computes a scan with a combine function for elements r .. r + lanes - 1 of a row, one after another. */
 static ind_status rt__host_combine_lanes(const rt__host_kernel *h, ind__eval *e, rt__host_scan *s, int64_t r,
                                          int lanes) {
-    bool exclusive = h->body->inst[h->scan].flags & IND__INST_EXCLUSIVE;
+    bool exclusive = h->body->inst[h->scan.first].flags & IND__INST_EXCLUSIVE;
     ind_status status = IND_OK;
     for (int l = 0; l < lanes && !status; l++) {
         rt__host_scan before = *s;
         status = rt__host_combine(h, e, s, r + l == 0, l);
         for (int k = 0; k < IND__MAX_STATES; k++) {
-            if (!h->part[k]) continue;
-            ind_dtype d = (ind_dtype)h->body->inst[h->part[k]].dtype;
-            rt__set_lane(d, &e->value[h->part[k]], l, exclusive ? before.state[k] : s->state[k]);
+            if (!h->scan.part[k]) continue;
+            ind_dtype d = (ind_dtype)h->body->inst[h->scan.part[k]].dtype;
+            rt__set_lane(d, &e->value[h->scan.part[k]], l, exclusive ? before.state[k] : s->state[k]);
         }
     }
     return status;
@@ -145,10 +145,10 @@ static float rt__round_key(ind_dtype d, float x) {
 /* Copies elements of a row to the sort's input, with their positions. */
 static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt__host_sorted *row, int64_t r,
                                 int lanes) {
-    const ind__inst *sort = &h->body->inst[h->sort];
+    const ind__inst *sort = &h->body->inst[h->sort.scan];
     for (int l = 0; l < lanes; l++) {
         rt__host_lane x = rt__get_lane((ind_dtype)sort->dtype, &e->value[sort->arg[0]], l);
-        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort_dtype, x.f);
+        if (sort->dtype == IND_F32) x.f = rt__round_key(h->sort.dtype, x.f);
         row[r + l] = (rt__host_sorted){x, r + l};
     }
 }
@@ -157,9 +157,9 @@ static void rt__host_sort_lanes(const rt__host_kernel *h, const ind__eval *e, rt
 static void rt__host_sorted_lanes(const rt__host_kernel *h, ind__eval *e, const rt__host_sorted *row, int64_t r,
                                   int lanes) {
     ind__lanes *part[2];
-    rt__host_scanned(e, h->sort, part);
+    rt__host_scanned(e, h->sort.scan, part);
     for (int l = 0; l < lanes; l++) {
-        rt__set_lane((ind_dtype)h->body->inst[h->sort].dtype, part[0], l, row[r + l].key);
+        rt__set_lane((ind_dtype)h->body->inst[h->sort.scan].dtype, part[0], l, row[r + l].key);
         if (part[1]) part[1]->i[l] = row[r + l].at;
     }
 }
@@ -195,9 +195,9 @@ static void rt__sort_row(rt__host_sorted *row, int64_t n, ind_dtype d, bool desc
 /* One chunk of a scan with a combine function. */
 static ind_status rt__host_combine_chunk(const rt__host_kernel *h, ind__eval *e, rt__host_scan *state, int64_t r,
                                          int lanes) {
-    ind_status status = rt__host_run_list(e, &h->before, lanes);
+    ind_status status = rt__host_run_list(e, &h->scan.before, lanes);
     if (!status) status = rt__host_combine_lanes(h, e, state, r, lanes);
-    return status ? status : rt__host_run_list(e, &h->after, lanes);
+    return status ? status : rt__host_run_list(e, &h->scan.after, lanes);
 }
 
 /* Runs the loop for elements r .. r + lanes - 1 of a pass, split at the scans. */
@@ -228,10 +228,10 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
     for (int64_t r = 0; r < t->reduced && !status; r += IND__LANES) {
         int lanes = t->reduced - r < IND__LANES ? (int)(t->reduced - r) : IND__LANES;
         rt__host_lanes(e, t->var + h->body->rank, 1, t->extent + h->body->rank, r, lanes);
-        if (h->sort && stage >= h->sort_stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
-        status = h->num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
-                                                            : rt__host_scan_chunk(s, e, state, r, lanes);
-        if (!status && h->sort && stage + 1 == h->sort_stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
+        if (h->sort.scan && stage >= h->sort.stage) rt__host_sorted_lanes(h, e, w->row, r, lanes);
+        status = h->scan.num_states && stage == h->element_stage ? rt__host_combine_chunk(h, e, state, r, lanes)
+                                                                 : rt__host_scan_chunk(s, e, state, r, lanes);
+        if (!status && h->sort.scan && stage + 1 == h->sort.stage) rt__host_sort_lanes(h, e, w->row, r, lanes);
         for (int l = 0; l < lanes; l++) at[l] = r + l;
         for (uint32_t k = 0; k < s->reduce.num && !status; k++)
             rt__host_accumulate(e, s->reduce.inst[k], &w->accumulator[k], lanes, at, r / IND__LANES);
@@ -242,7 +242,7 @@ static ind_status rt__host_scan_pass(const rt__host_task *t, rt__host_worker *w,
 
 static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, int64_t point) {
     const rt__host_kernel *h = t->kernel;
-    const ind__inst *sort = &h->body->inst[h->sort];
+    const ind__inst *sort = &h->body->inst[h->sort.scan];
     ind__eval *e = &w->eval;
     ind_status status = IND_OK;
     rt__host_point(e, t->var, h->body->rank, t->extent, point);
@@ -252,7 +252,7 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
         if (status) return status;
         rt__host_spread(e, &h->stage[s].spread);
         status = rt__host_scan_pass(t, w, s);
-        if (!status && h->sort && s + 1 == h->sort_stage)
+        if (!status && h->sort.scan && s + 1 == h->sort.stage)
             rt__sort_row(w->row, t->reduced, (ind_dtype)sort->dtype, sort->reduction == IND_SCAN_DESCENDING);
     }
     return status;
@@ -260,13 +260,13 @@ static ind_status rt__host_scan_row(const rt__host_task *t, rt__host_worker *w, 
 
 static void rt__host_chunk(void *arg, int64_t index, int worker) {
     const rt__host_task *t = (const rt__host_task *)arg;
-    rt__host_worker *w = &t->instance->worker[worker];
+    rt__host_worker *w = &t->instance->host.worker[worker];
     int64_t begin = index * t->chunk, end = begin + t->chunk < t->points ? begin + t->chunk : t->points;
     int64_t step = t->lanes_along_row ? 1 : IND__LANES;
     for (int64_t p = begin; p < end && !w->status; p += step) {
         int lanes = end - p < IND__LANES ? (int)(end - p) : IND__LANES;
-        w->status = t->kernel->scan      ? rt__host_scan_row(t, w, p)
-                    : t->lanes_along_row ? rt__host_row(t, w, p)
-                                         : rt__host_block(t, w, p, lanes);
+        w->status = t->kernel->scan.first ? rt__host_scan_row(t, w, p)
+                    : t->lanes_along_row  ? rt__host_row(t, w, p)
+                                          : rt__host_block(t, w, p, lanes);
     }
 }

@@ -16,7 +16,8 @@ static ind_status ind__rule_fill(ind__infer *in) {
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
     if (!expands) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
-                           ind__say_name(in, 1), ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 1), ind__describe_type(in, 1), ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;

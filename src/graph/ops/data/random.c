@@ -18,8 +18,8 @@ static ind_status ind__rule_philox(ind__infer *in) {
 static ind_status ind__need_seed(ind__infer *in, uint32_t k) {
     const ind__tensor_info *seed = ind__operand(in, k);
     if (seed->dtype == IND_I64 && seed->rank == 0) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__say_name(in, k),
-                       ind__say_type(in, k));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; the seed must be i64[]", ind__describe_name(in, k),
+                       ind__describe_type(in, k));
 }
 
 static ind_status ind__rule_rand(ind__infer *in) {
@@ -36,7 +36,7 @@ static ind_status ind__rule_randint(ind__infer *in) {
     if (ind__need_seed(in, 0) || ind__need_sizes(in, in->attr[2].list, in->attr[2].count)) return in->status;
     if (!ind_known_lt(low, high))
         return ind__reject(in, IND_INVALID_ARGUMENT, "low %s is not known to be less than high %s",
-                           ind__say_size(in, low), ind__say_size(in, high));
+                           ind__describe_size(in, low), ind__describe_size(in, high));
     ind__set_result(in, 0, (ind_dtype)in->attr[3].i, in->attr[2].list, in->attr[2].count);
     return IND_OK;
 }
@@ -67,13 +67,13 @@ static ind_status ind__rule_multinomial(ind__infer *in) {
     ind_expr samples = in->attr[0].e, one = ind_int(in->c, 1), size[2];
     if (ind__need_float(in, 0) || ind__need_seed(in, 1)) return in->status;
     if (x->rank != 1 && x->rank != 2)
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one or two dimensions", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     if (ind__need_elements(in, 1u << (x->rank - 1))) return in->status;
     ind_expr weights = x->size[x->rank - 1];
     if (!ind_known_le(one, samples) || (!in->attr[1].i && !ind_known_le(samples, weights))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "num_samples is %s; it is not known to be in [1, %s]",
-                           ind__say_size(in, samples), in->attr[1].i ? "..)" : ind__say_size(in, weights));
+                           ind__describe_size(in, samples), in->attr[1].i ? "..)" : ind__describe_size(in, weights));
     }
     size[0] = x->size[0];
     size[x->rank - 1] = samples;
@@ -184,7 +184,7 @@ static ind_value graph__lower_bernoulli(ind_ops *o, const ind_expr *index, int r
     return ind_op_cast(o, ind_op_lt(o, u, graph__lower_operand(o, l, 0, index, rank)), l->compute);
 }
 
-static ind_value graph__dropout_kept(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__dropout_mask(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     if (!l->node->attr[1].i) return ind_op_constant_int(o, 1, IND_BOOL);
     ind_value u = graph__random_fraction(o, l, 1, index, rank, 0, 24, 0);
     return ind_op_ge(o, u, graph__lower_float(o, l, l->node->attr[0].f));
@@ -195,14 +195,14 @@ static ind_value graph__dropout_element(ind_ops *o, const ind_expr *index, int r
     double p = l->node->attr[0].f;
     if (!l->node->attr[1].i) return x;
     ind_value scaled = ind_op_mul(o, x, graph__lower_float(o, l, p < 1 ? 1 / (1 - p) : 0));
-    return ind_op_where(o, graph__dropout_kept(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
+    return ind_op_where(o, graph__dropout_mask(o, index, rank, l), scaled, graph__lower_float(o, l, 0));
 }
 
 static ind_status graph__lower_native_dropout(graph__lower_ctx *l, ind__box **results) {
     ind_status status =
         graph__lower_loop(l, l->result->dtype, l->result->size, l->result->rank, graph__dropout_element, &results[0]);
     if (status) return status;
-    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_kept, &results[1]);
+    return graph__lower_loop(l, IND_BOOL, l->result->size, l->result->rank, graph__dropout_mask, &results[1]);
 }
 
 static ind_value graph__random_key(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -238,10 +238,10 @@ static ind_value graph__multinomial_drawn(ind_ops *o, const ind_expr *index, int
     if (!ind_known_true(some)) o->mask = outer.id ? ind_op_and(o, outer, has) : has;
     ind_value all = ind__box_load(o, l->part[0], s.at, rank);
     o->mask = outer;
-    ind_value place = graph__search_steps(o, &s, ind_op_mul(o, u, all));
-    place = ind_op_minimum(o, place, ind_op_index(o, last, IND_I64));
-    if (ind_known_true(some)) return place;
-    ind_expr at = ind_op_indirect(o, place, s.size, false); /* empty row: reports an index error */
+    ind_value position = graph__search_steps(o, &s, ind_op_mul(o, u, all));
+    position = ind_op_minimum(o, position, ind_op_index(o, last, IND_I64));
+    if (ind_known_true(some)) return position;
+    ind_expr at = ind_op_indirect(o, position, s.size, false); /* empty row: reports an index error */
     return ind__ok(at) ? ind_op_index(o, at, IND_I64) : (ind_value){0};
 }
 

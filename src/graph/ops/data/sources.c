@@ -37,7 +37,7 @@ static ind_status ind__rule_arange(ind__infer *in) {
     ind_expr start = in->attr[0].e, end = in->attr[1].e, step = in->attr[2].e, zero = ind_int(in->c, 0);
     if (!ind_known_lt(zero, step) && !ind_known_lt(step, zero)) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "step %s may be 0, or its sign is not known",
-                           ind__say_size(in, step));
+                           ind__describe_size(in, step));
     }
     ind_expr n = ind_expr_ceildiv(ind_expr_sub(end, start), step);
     if (!ind_known_le(zero, n)) n = ind_expr_max(n, zero);

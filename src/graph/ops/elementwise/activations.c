@@ -27,7 +27,7 @@ static ind_status ind__check_hardtanh(ind__infer *in, ind_dtype promoted) {
     if (promoted != IND_U8 ||
         ((low->is_int ? low->i >= 0 : low->f >= 0) && (high->is_int ? high->i >= 0 : high->f >= 0)))
         return IND_OK;
-    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__say_name(in, 0));
+    return ind__reject(in, IND_OUT_OF_RANGE, "%s is u8; its limits cannot be negative", ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_hardtanh(ind__infer *in) {
@@ -110,7 +110,7 @@ static void ind__expand_glu(ind__expansion *e) {
     ind_expr size = ind_tensor_size(e->x[0], dim), half = ind_expr_floordiv(size, ind__e(e, 2));
     if (!ind_known_eq(ind_expr_mul(half, ind__e(e, 2)), size)) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s is not known to be even", dim,
-                    ind__say_operand(e, 0, text, sizeof text));
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     ind_expr none = {0};
@@ -134,7 +134,8 @@ static void ind__expand_prelu(ind__expansion *e) {
         if (rank > 1 && !one && !ind_known_eq(size[1], ind_tensor_size(x, 1))) {
             char first[300], second[300];
             ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have one element, or as many as dim 1 of %s",
-                        ind__say_operand(e, 1, first, sizeof first), ind__say_operand(e, 0, second, sizeof second));
+                        ind__describe_operand(e, 1, first, sizeof first),
+                        ind__describe_operand(e, 0, second, sizeof second));
             return;
         }
         w = ind_view(w, size, rank);

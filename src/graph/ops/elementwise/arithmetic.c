@@ -5,7 +5,7 @@ static ind_status ind__check_alpha(ind__infer *in, ind_dtype promoted) {
         if (ind__operand(in, k)->dtype != IND_BOOL) continue;
         return ind__reject(in, IND_TYPE_MISMATCH,
                            "%s is bool, which sub does not take; use logical_not or ne, or cast it to a number type",
-                           ind__say_name(in, k));
+                           ind__describe_name(in, k));
     }
     if (!ind__is_fraction(&in->attr[0]) || ind_dtype_is_float(promoted)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where the result is %s",
@@ -22,7 +22,7 @@ static ind_status ind__check_pow(ind__infer *in, ind_dtype promoted) {
     if (ind_dtype_is_float(promoted) || !e->weak) return IND_OK;
     if (in->g->node[e->node].attr[0].i >= 0) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "an integer to a negative power; cast %s to a floating-point type",
-                       ind__say_name(in, 0));
+                       ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_pow(ind__infer *in) {
@@ -41,7 +41,7 @@ static ind_status ind__check_div(ind__infer *in, ind_dtype promoted) {
                            mode ? mode : "");
     }
     if (promoted != IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
 }
 
 static ind_status ind__rule_div(ind__infer *in) {
@@ -54,7 +54,7 @@ static ind_status ind__rule_div(ind__infer *in) {
 static ind_status ind__check_round(ind__infer *in, ind_dtype promoted) {
     if (in->attr[0].i == 0 || ind_dtype_is_float(promoted)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; decimals only exist for floating-point types",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_round(ind__infer *in) {
@@ -228,7 +228,7 @@ static ind_value graph__lower_pow(ind_ops *o, const ind_expr *index, int rank, g
 }
 
 /* floor, ceil, trunc and round return integers unchanged. */
-static ind_value graph__lower_to_whole(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__lower_to_integer(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value x = graph__lower_operand(o, l, 0, index, rank);
     if (!ind_dtype_is_float(l->compute)) return x;
     int64_t decimals = l->node->op == IND_OP_ROUND ? l->node->attr[0].i : 0;
@@ -259,7 +259,7 @@ static ind_value graph__lower_lcm(ind_ops *o, const ind_expr *index, int rank, g
 }
 
 /* True if the remainder r of a division is nonzero and has the sign opposite to the divisor's. */
-static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
+static ind_value graph__lower_opposite_sign(ind_ops *o, const graph__lower_ctx *l, ind_value r, ind_value divisor) {
     ind_value zero = graph__lower_int(o, l, 0);
     ind_value below = ind_op_and(o, ind_op_lt(o, r, zero), ind_op_gt(o, divisor, zero));
     return ind_op_or(o, below, ind_op_and(o, ind_op_gt(o, r, zero), ind_op_lt(o, divisor, zero)));
@@ -270,7 +270,7 @@ static ind_value graph__lower_astray(ind_ops *o, const graph__lower_ctx *l, ind_
 static ind_value graph__lower_remainder(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_value a = graph__lower_operand(o, l, 0, index, rank), b = graph__lower_operand(o, l, 1, index, rank);
     ind_value r = ind_op_fmod(o, a, b);
-    return ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_add(o, r, b), r);
+    return ind_op_where(o, graph__lower_opposite_sign(o, l, r, b), ind_op_add(o, r, b), r);
 }
 
 /* The largest integer <= a / b, from the exact remainder (Python's float_floor_div). */
@@ -278,7 +278,7 @@ static ind_value graph__float_floor_div(ind_ops *o, graph__lower_ctx *l, ind_val
     ind_value zero = graph__lower_int(o, l, 0), one = graph__lower_int(o, l, 1);
     ind_value ratio = ind_op_div(o, a, b), r = ind_op_fmod(o, a, b);
     ind_value q = ind_op_div(o, ind_op_sub(o, a, r), b);
-    q = ind_op_where(o, graph__lower_astray(o, l, r, b), ind_op_sub(o, q, one), q);
+    q = ind_op_where(o, graph__lower_opposite_sign(o, l, r, b), ind_op_sub(o, q, one), q);
     ind_value whole = ind_op_floor(o, q);
     ind_value above = ind_op_gt(o, ind_op_sub(o, q, whole), graph__lower_float(o, l, 0.5));
     whole = ind_op_where(o, above, ind_op_add(o, whole, one), whole);
@@ -296,7 +296,7 @@ static ind_value graph__lower_div(ind_ops *o, const ind_expr *index, int rank, g
         return of_float ? ind_op_trunc(o, q) : q;
     }
     if (of_float) return graph__float_floor_div(o, l, a, b);
-    ind_value astray = graph__lower_astray(o, l, ind_op_fmod(o, a, b), b);
+    ind_value astray = graph__lower_opposite_sign(o, l, ind_op_fmod(o, a, b), b);
     return ind_op_sub(o, ind_op_div(o, a, b), ind_op_cast(o, astray, l->compute));
 }
 
@@ -370,10 +370,10 @@ static ind_value graph__lower_nextafter(ind_ops *o, const ind_expr *index, int r
     X(MINIMUM, ind__rule_pointwise, graph__lower_pointwise, graph__lower_binary, MINIMUM, AND)                         \
     X(NEG, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, NEG, NONE)                                 \
     X(RECIPROCAL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, RECIPROCAL, NONE)                   \
-    X(FLOOR, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, FLOOR, NONE)                          \
-    X(CEIL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, CEIL, NONE)                            \
-    X(TRUNC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_whole, TRUNC, NONE)                          \
-    X(ROUND, ind__rule_round, graph__lower_pointwise, graph__lower_to_whole, RINT, NONE)                               \
+    X(FLOOR, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_integer, FLOOR, NONE)                        \
+    X(CEIL, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_integer, CEIL, NONE)                          \
+    X(TRUNC, ind__rule_pointwise, graph__lower_pointwise, graph__lower_to_integer, TRUNC, NONE)                        \
+    X(ROUND, ind__rule_round, graph__lower_pointwise, graph__lower_to_integer, RINT, NONE)                             \
     X(ABS, ind__rule_pointwise, graph__lower_pointwise, graph__lower_unary, ABS, NONE)                                 \
     X(SIGN, ind__rule_pointwise, graph__lower_pointwise, graph__lower_sign, NONE, NONE)                                \
     X(SQUARE, ind__rule_square, graph__lower_pointwise, graph__lower_square, NONE, NONE)                               \

@@ -3,8 +3,8 @@
 static ind_status ind__check_where(ind__infer *in, ind_dtype promoted) {
     (void)promoted;
     if (ind__operand(in, 0)->dtype == IND_BOOL) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__say_name(in, 0),
-                       ind__say_type(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "the condition %s is %s; it must be bool", ind__describe_name(in, 0),
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_where(ind__infer *in) {
@@ -17,14 +17,14 @@ static ind_status ind__check_filled(ind__infer *in, uint32_t k) {
     if (v->rank != 0) return ind__need_rank(in, k, 0);
     if (!ind_dtype_is_float(v->dtype) || ind_dtype_is_float(x->dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, which a value of type %s does not fit into",
-                       ind__say_name(in, 0), ind__say_type(in, 0), ind_dtype_name(v->dtype));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), ind_dtype_name(v->dtype));
 }
 
 static ind_status ind__rule_masked_fill(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; mask must be bool", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     }
     if (ind__check_filled(in, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);

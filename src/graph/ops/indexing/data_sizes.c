@@ -56,7 +56,7 @@ static ind_status ind__bounded_length(ind__infer *in, ind_expr limit, uint32_t s
     if (!ind__expr_is_size(least->e) || !ind__expr_is_size(limit) || !ind_known_le(ind_int(in->c, 0), least->e) ||
         !ind_known_le(least->e, limit))
         return ind__reject(in, IND_OUT_OF_RANGE, "min_length is %s; it must lie between 0 and the largest length, %s",
-                           ind__say_size(in, least->e), ind__say_size(in, limit));
+                           ind__describe_size(in, least->e), ind__describe_size(in, limit));
     if (ind__data_length(in, limit, source, length)) return in->status;
     if (in->bounded && ind_expr_same(least->e, limit)) *length = limit;
     return IND_OK;
@@ -74,8 +74,8 @@ static ind_status ind__rule_masked_select(ind__infer *in) {
     ind__shape s = {0};
     ind_expr length;
     if (ind__operand(in, 1)->dtype != IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     }
     if (ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0)) return in->status;
     const ind__tensor_info *mask = ind__operand(in, 1);
@@ -98,10 +98,11 @@ static ind_status ind__check_repeats(ind__infer *in, uint32_t k, ind_expr size) 
     if (ind__need_index(in, k)) return in->status;
     if (repeats->rank > 1)
         return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s is %s; it must have one dimension at most",
-                           ind__say_name(in, k), ind__say_type(in, k));
+                           ind__describe_name(in, k), ind__describe_type(in, k));
     if (repeats->rank == 0 || ind__is_int(repeats->size[0], 1) || ind_known_eq(repeats->size[0], size)) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s", ind__say_name(in, k),
-                       ind__say_type(in, k), ind__say_size(in, size), ind__say_differ(in, repeats->size[0], size));
+    return ind__reject(in, IND_SHAPE_MISMATCH, "repeats %s (%s) must have one element or %s%s",
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_size(in, size),
+                       ind__describe_difference(in, repeats->size[0], size));
 }
 
 /* Returns the length of a repeated dimension: given, or data-dependent and at most the given maximum. */
@@ -114,7 +115,7 @@ static ind_status ind__repeated_length(ind__infer *in, ind_expr *length) {
                            "never exceeds");
     if (!ind__expr_is_size(bound->e) || !ind_known_le(ind_int(in->c, 0), bound->e))
         return ind__reject(in, IND_OUT_OF_RANGE, "%s may be negative: %s",
-                           bound == given ? "output_size" : "max_output_size", ind__say_size(in, bound->e));
+                           bound == given ? "output_size" : "max_output_size", ind__describe_size(in, bound->e));
     if (bound == most) return ind__data_length(in, most->e, 0, length);
     *length = given->e;
     return IND_OK;
@@ -146,8 +147,8 @@ static ind_status ind__rule_repeat_interleave(ind__infer *in) {
 static ind_status ind__rule_masked_scatter(ind__infer *in) {
     ind__shape s = {0};
     if (ind__operand(in, 1)->dtype != IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_TYPE_MISMATCH, "mask %s is %s; it must be bool", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     if (ind__need_same_dtype(in, 0, 2) || ind__broadcast(in, &s, 0, 0) || ind__broadcast(in, &s, 1, 0))
         return in->status;
     ind__set_result(in, 0, ind__operand(in, 0)->dtype, s.size, s.rank);
@@ -310,7 +311,8 @@ static ind_value graph__within_bounds(ind_ops *o, const graph__lower_ctx *l, ind
 }
 
 /* Returns the position of a selected point among all selected ones. *mask: true if this point is selected. */
-static ind_expr graph__chosen_place(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l, ind_value *mask) {
+static ind_expr graph__selected_position(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l,
+                                         ind_value *mask) {
     ind_context *c = l->context;
     ind_expr at = ind__linearise(c, index, l->chosen.size, rank), one = ind_int(c, 1);
     ind_expr most = ind_expr_max(ind_expr_product(c, l->chosen.size, rank), one);
@@ -331,7 +333,7 @@ static ind_value graph__is_nonzero(ind_ops *o, const ind_expr *index, int rank, 
 
 static void graph__nonzero_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_value mask;
-    ind_expr at[2] = {graph__chosen_place(o, index, rank, l, &mask)};
+    ind_expr at[2] = {graph__selected_position(o, index, rank, l, &mask)};
     for (int d = 0; d < rank; d++) {
         at[1] = ind_int(l->context, d);
         ind__emit_scatter(o, to, at, 2, ind_op_index(o, index[d], IND_I64), mask, IND_REDUCE_NONE);
@@ -354,7 +356,7 @@ static ind_value graph__is_selected(ind_ops *o, const ind_expr *index, int rank,
 
 static void graph__select_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_value mask;
-    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind_expr at = graph__selected_position(o, index, rank, l, &mask);
     ind__emit_scatter(o, to, &at, 1, graph__lower_operand(o, l, 0, index, rank), mask, IND_REDUCE_NONE);
 }
 

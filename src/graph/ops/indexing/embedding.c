@@ -19,7 +19,8 @@ static ind_status ind__rule_embedding_backward(ind__infer *in) {
         if (ind__need_agree(in, w)) return in->status;
     }
     if (!ind_known_le(ind_int(in->c, 0), in->attr[0].e))
-        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s", ind__say_size(in, in->attr[0].e));
+        return ind__reject(in, IND_OUT_OF_RANGE, "num_weights may be negative: %s",
+                           ind__describe_size(in, in->attr[0].e));
     if (ind__need_positive(in, in->attr[0].e, "num_weights")) return in->status;
     ind_expr size[2] = {in->attr[0].e, grad->size[index->rank]};
     ind__set_result(in, 0, grad->dtype, size, 2);
@@ -47,10 +48,10 @@ ind_tensor ind_embedding_dense_backward(ind_tensor grad_output, ind_tensor indic
 /* ---- embedding bags */
 
 typedef struct ind__bags {
-    ind_tensor rows, kept; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
-    ind_tensor bag;        /* of each row, [N]; none: dimension 0 numbers the bags */
-    ind_tensor checks;     /* zeros, [bags] of weight's type; computing them checks the offsets */
-    ind_expr num;          /* number of bags */
+    ind_tensor rows, counted; /* [N, D] or [B, L, D]; which of them count: [N] or [B, L], none: all */
+    ind_tensor bag;           /* of each row, [N]; none: dimension 0 numbers the bags */
+    ind_tensor checks;        /* zeros, [bags] of weight's type; computing them checks the offsets */
+    ind_expr num;             /* number of bags */
 } ind__bags;
 
 static ind_tensor ind__zeros(const ind__expansion *e, ind_expr a, ind_expr b, ind_dtype dtype) {
@@ -75,7 +76,7 @@ static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, in
     ind_expr none = {0}, size[2];
     int rank = ind_tensor_rank(b->rows) - 1;
     for (int d = 0; d < rank; d++) size[d] = ind_tensor_size(b->rows, d);
-    ind_tensor one = b->kept.id ? ind_cast(b->kept, dtype) : ind_full(e->g, size, rank, 1, dtype);
+    ind_tensor one = b->counted.id ? ind_cast(b->counted, dtype) : ind_full(e->g, size, rank, 1, dtype);
     if (!b->bag.id) return ind_sum(one, (const int[]){1}, 1, true, IND_DTYPE_NONE);
     return ind_unsqueeze(ind_index_add(ind__zeros(e, b->num, none, dtype), 0, b->bag, one, 1), 1);
 }
@@ -83,7 +84,7 @@ static ind_tensor ind__bag_count(const ind__expansion *e, const ind__bags *b, in
 static ind_tensor ind__bag_max(const ind__expansion *e, const ind__bags *b, ind_tensor count) {
     const int one = 1;
     ind_tensor most, rows = b->rows;
-    if (b->kept.id) rows = ind_where(ind_unsqueeze(b->kept, -1), rows, ind_scalar(e->g, -INFINITY));
+    if (b->counted.id) rows = ind_where(ind_unsqueeze(b->counted, -1), rows, ind_scalar(e->g, -INFINITY));
     if (!b->bag.id) {
         most = ind_amax(rows, &one, 1, false);
     } else {
@@ -111,10 +112,10 @@ static ind_tensor ind__bag_checks(const ind__expansion *e, ind_tensor begin, ind
     ind_tensor zero = ind_scalar_int(e->g, 0), bag = ind_arange(e->g, ind__e(e, 0), num, one, IND_I64);
     begin = ind_cast(begin, IND_I64);
     ind_tensor last = ind_pad(begin, before, 2, IND_PAD_CONSTANT, 0);
-    ind_tensor place = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
+    ind_tensor position = ind_where(ind_lt(begin, last), ind_sub(begin, last), begin);
     ind_tensor first = ind_where(ind_eq(bag, zero), begin, zero);
     ind_tensor checks =
-        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, place, ind_expr_add(n, one), dtype));
+        ind_add(ind__checked(e, first, one, dtype), ind__checked(e, position, ind_expr_add(n, one), dtype));
     if (!whole.id) return checks;
     ind_tensor end = ind_cast(ind_slice(whole, 0, one, none, none), IND_I64);
     end = ind_sub(end, ind__size_number(e, n, IND_I64));
@@ -129,15 +130,15 @@ static bool ind__bags_of_offsets(ind__expansion *e, ind__bags *b) {
     ind_expr none = {0};
     if (!ind__need_rank_of(e, 1, 1, 1) || !ind__need_rank_of(e, 2, 1, 1)) return false;
     if (ind_tensor_dtype(offsets) != IND_I32 && ind_tensor_dtype(offsets) != IND_I64) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__say_operand(e, 2, text, sizeof text));
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be i32 or i64", ind__describe_operand(e, 2, text, sizeof text));
         return false;
     }
     ind_tensor begin = e->a[1].i ? ind_slice(offsets, 0, none, ind__e(e, -1), none) : offsets;
     b->num = ind_tensor_size(begin, 0);
     b->checks = ind__bag_checks(e, begin, e->a[1].i ? offsets : IND_NO_TENSOR);
-    ind_tensor place =
+    ind_tensor position =
         ind_arange(e->g, ind__e(e, 0), ind_tensor_size(e->x[1], 0), ind__e(e, 1), ind_tensor_dtype(offsets));
-    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, place, false, true, IND_NO_TENSOR), -1);
+    ind_tensor bag = ind__plus(e, ind_searchsorted(begin, position, false, true, IND_NO_TENSOR), -1);
     b->bag = ind_maximum(bag, ind__num(e, 0)); /* negative only if the first offset is refused */
     return true;
 }
@@ -148,8 +149,8 @@ static bool ind__bag_weights_fit(ind__expansion *e) {
     if (!ind__need_type_as(e, 3, 0) || !ind__need_rank_as(e, 3, 1)) return false;
     for (int d = 0; d < ind_tensor_rank(e->x[1]); d++) {
         if (ind_known_eq(ind_tensor_size(e->x[3], d), ind_tensor_size(e->x[1], d))) continue;
-        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s", ind__say_operand(e, 3, text, sizeof text),
-                    ind__say_operand(e, 1, second, sizeof second));
+        ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the shape of %s",
+                    ind__describe_operand(e, 3, text, sizeof text), ind__describe_operand(e, 1, second, sizeof second));
         return false;
     }
     return true;
@@ -181,7 +182,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
         int64_t padding = e->a[2].i, rows = 0;
         if (padding < 0 && !ind__known_size(e, weight, 0, "the number of rows, from which padding_idx counts,", &rows))
             return;
-        b.kept = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
+        b.counted = ind_ne(indices, ind_scalar_int(e->g, padding < 0 ? padding + rows : padding));
     }
     ind_tensor count = average || largest ? ind__bag_count(e, &b, ind_tensor_dtype(weight)) : weight;
     if (largest) {
@@ -189,7 +190,7 @@ static void ind__expand_embedding_bag(ind__expansion *e) {
         return;
     }
     if (ind__given(e, 3)) b.rows = ind_mul(b.rows, ind_unsqueeze(e->x[3], -1));
-    if (b.kept.id) b.rows = ind_where(ind_unsqueeze(b.kept, -1), b.rows, ind_scalar(e->g, 0));
+    if (b.counted.id) b.rows = ind_where(ind_unsqueeze(b.counted, -1), b.rows, ind_scalar(e->g, 0));
     e->y = ind__bag_sum(&b, b.rows);
     if (average) e->y = ind_div(e->y, ind_maximum(count, ind__num(e, 1)));
 }
@@ -220,7 +221,7 @@ static void graph__embedding_count_element(ind_ops *o, const ind_expr *index, in
                                            graph__lower_ctx *l) {
     ind_value mask = {0};
     ind_expr row = graph__embedding_row(o, index, rank, l, &mask);
-    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->mode);
+    ind__emit_scatter(o, to, &row, 1, ind_op_constant_int(o, 1, IND_I64), mask, l->scatter.mode);
 }
 
 static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to,
@@ -229,7 +230,7 @@ static void graph__embedding_add_element(ind_ops *o, const ind_expr *index, int 
     ind_expr at[2] = {graph__embedding_row(o, index, rank - 1, l, &mask), index[rank - 1]};
     ind_value v = graph__lower_operand(o, l, 0, index, rank);
     if (l->part[1]) v = ind_op_div(o, v, graph__lower_cast(o, ind__box_load(o, l->part[1], at, 1), l->compute));
-    ind__emit_scatter(o, to, at, 2, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, 2, v, mask, l->scatter.mode);
 }
 
 static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box **results) {
@@ -244,7 +245,7 @@ static ind_status graph__lower_embedding_backward(graph__lower_ctx *l, ind__box 
     }
     if (!status) status = graph__lower_zeros(l, l->result->dtype, l->result->size, 2, &base);
     if (status) return status;
-    l->whole_dims = 1;
+    l->scatter.whole_dims = 1;
     return graph__lower_scatter_loop(l, base, grad->size, grad->rank, graph__embedding_add_element, IND_REDUCE_SUM,
                                      results);
 }

@@ -5,8 +5,9 @@ static ind_status ind__need_within(ind__infer *in, uint32_t a, uint32_t b, int d
     ind_expr x = ind__operand(in, a)->size[d], y = ind__operand(in, b)->size[d];
     if (ind_known_le(x, y)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) is not known to fit into %s (%s) in dim %d: %s against %s%s",
-                       ind__say_name(in, a), ind__say_type(in, a), ind__say_name(in, b), ind__say_type(in, b), d,
-                       ind__say_size(in, x), ind__say_size(in, y), ind__say_fact(in, ind_expr_le(x, y)));
+                       ind__describe_name(in, a), ind__describe_type(in, a), ind__describe_name(in, b),
+                       ind__describe_type(in, b), d, ind__describe_size(in, x), ind__describe_size(in, y),
+                       ind__describe_fact(in, ind_expr_le(x, y)));
 }
 
 static ind_status ind__rule_gather(ind__infer *in) {
@@ -28,7 +29,8 @@ static ind_status ind__rule_index_select(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (x->rank == 0 && index->rank && !ind__is_int(index->size[0], 1))
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has no dimensions, so %s (%s) must have one element",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, 1), ind__say_type(in, 1));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, 1),
+                           ind__describe_type(in, 1));
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     if (x->rank == 0) return IND_OK;
     in->result[0].size[dim] = index->rank ? index->size[0] : ind_int(in->c, 1);
@@ -75,7 +77,7 @@ static ind_status ind__reject_mask(ind__infer *in, uint32_t k) {
     return ind__reject(in, IND_NOT_SUPPORTED,
                        "%s is a mask; how many elements it takes depends on its data, which no declared size can say "
                        "(where and masked reductions do most of what masks do)",
-                       ind__say_name(in, k));
+                       ind__describe_name(in, k));
 }
 
 /* The type of x[indices], with the number of broadcast dimensions in *x. */
@@ -84,7 +86,8 @@ static ind_status ind__indexing_type(ind__infer *in, ind__indexing *x, ind__type
     ind__shape s = {0};
     if (in->num_operands - x->first > (uint32_t)self->rank)
         return ind__reject(in, IND_SHAPE_MISMATCH, "%u indices are given for %s (%s)",
-                           (unsigned)(in->num_operands - x->first), ind__say_name(in, 0), ind__say_type(in, 0));
+                           (unsigned)(in->num_operands - x->first), ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     bool any = false;
     for (uint32_t k = x->first; k < in->num_operands; k++) {
         if (!in->operand[k]) continue;
@@ -170,7 +173,8 @@ static void ind__expand_take_along_dim(ind__expansion *e) {
         if (ind__is_int(b[d], 1)) b[d] = a[d];
         if (ind_known_eq(a[d], b[d])) continue;
         ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and of %s do not broadcast", d,
-                    ind__say_operand(e, 0, first, sizeof first), ind__say_operand(e, 1, second, sizeof second));
+                    ind__describe_operand(e, 0, first, sizeof first),
+                    ind__describe_operand(e, 1, second, sizeof second));
         return;
     }
     e->y = ind_gather(ind_expand(x, a, rank), dim, ind_expand(i, b, rank));

@@ -33,7 +33,7 @@ static ind_status ind__need_broadcast_to(ind__infer *in, uint32_t k, const ind__
     char *text = ind__scratch(in);
     ind__print_type(text, sizeof in->scratch[0], to->dtype, to->size, to->rank);
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what is indexed is %s, to which it must broadcast",
-                       ind__say_name(in, k), ind__say_type(in, k), text);
+                       ind__describe_name(in, k), ind__describe_type(in, k), text);
 }
 
 static ind_status ind__rule_index_put(ind__infer *in) {
@@ -61,14 +61,14 @@ static ind_status ind__check_scatter_value(ind__infer *in) {
     bool given = v->kind != IND__ATTR_NONE;
     if (given == ind__has_operand(in, 2)) return ind__reject(in, IND_INVALID_ARGUMENT, "either src or value is needed");
     if (!given || !ind__is_fraction(v) || ind_dtype_is_float(ind__operand(in, 0)->dtype)) return IND_OK;
-    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__say_type(in, 0));
+    return ind__reject(in, IND_TYPE_MISMATCH, "value must be an integer where self is %s", ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_reduce(ind__infer *in) {
     static const char *const allowed[] = {"sum", "prod", "mean", "amax", "amin"};
     if (!strcmp(in->attr[1].s, "mean") && ind__operand(in, 0)->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s (%s) has no mean; cast it first", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
         if (!strcmp(in->attr[1].s, allowed[i])) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -100,7 +100,7 @@ static ind_status ind__check_index_source(ind__infer *in, int dim) {
         ind__agreement other = {2, d, "", 0, d, "has", ""}, along = {2, d, "", 1, 0, "has", " indices"};
         if (d == dim && !line && !ind__is_int(ind__operand(in, 2)->size[d], 1))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have one element in dim %d, as there is one index",
-                               ind__say_name(in, 2), ind__say_type(in, 2), d);
+                               ind__describe_name(in, 2), ind__describe_type(in, 2), d);
         if ((d != dim || line) && ind__need_agree(in, d == dim ? along : other)) return in->status;
     }
     return IND_OK;
@@ -114,7 +114,7 @@ static ind_status ind__rule_index_scatter(ind__infer *in) {
     if (in->op != IND_OP_INDEX_FILL && ind__check_index_source(in, dim)) return in->status;
     if (in->op != IND_OP_INDEX_COPY && ind__is_fraction(&in->attr[1]) && !ind_dtype_is_float(x->dtype))
         return ind__reject(in, IND_TYPE_MISMATCH, "%s must be an integer where self is %s",
-                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__say_type(in, 0));
+                           in->op == IND_OP_INDEX_ADD ? "alpha" : "value", ind__describe_type(in, 0));
     return ind__like_self(in);
 }
 
@@ -185,8 +185,8 @@ static void graph__scatter_element(ind_ops *o, const ind_expr *index, int rank, 
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, false, &mask);
+    if (rank) at[dim] = position;
     if (l->part[0]) /* initial value of the indexed elements, or 1 to count them */
         v = ind__box_load(o, l->part[0], NULL, 0);
     else if (graph__lower_has_operand(l, 2))
@@ -290,8 +290,8 @@ static void graph__index_scatter_element(ind_ops *o, const ind_expr *index, int 
     ind_value target = graph__lower_operand_as(o, l, 1, rank ? index + dim : index, rank != 0, IND_I64);
     ind_expr one = ind_int(l->context, 1);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr place = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
-    if (rank) at[dim] = place;
+    ind_expr position = graph__lower_target(o, target, rank ? l->result->size[dim] : one, fill, &mask);
+    if (rank) at[dim] = position;
     if (fill)
         v = graph__lower_number(o, graph__typed_number_of(&l->node->attr[1]), l->result->dtype);
     else
@@ -307,7 +307,7 @@ static ind_status graph__lower_index_scatter(graph__lower_ctx *l, ind__box **res
     int dim = (int)(l->node->attr[0].i < 0 ? l->node->attr[0].i + rank : l->node->attr[0].i);
     for (int d = 0; d < rank; d++) size[d] = l->result->size[d];
     if (rank) size[dim] = index->rank ? index->size[0] : ind_int(l->context, 1);
-    l->whole_dims = rank ? rank - 1 - dim : 0;
+    l->scatter.whole_dims = rank ? rank - 1 - dim : 0;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, rank, graph__index_scatter_element,
                                      l->node->op == IND_OP_INDEX_ADD ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -343,7 +343,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
     for (int d = 0; d < s.rank; d++) size[x.at + d] = s.size[d];
     for (int d = 0; d < l->result->rank; d++)
         if (x.result_of[d] >= 0) size[x.result_of[d]] = l->result->size[d];
-    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->whole_dims;) l->whole_dims++;
+    for (int d = l->result->rank; d-- > 0 && x.result_of[d] == x.rank - 1 - l->scatter.whole_dims;)
+        l->scatter.whole_dims++;
     return graph__lower_scatter_loop(l, graph__lower_base(l), size, x.rank, graph__index_put_element,
                                      l->node->attr[0].i ? IND_REDUCE_SUM : IND_REDUCE_NONE, results);
 }
@@ -351,8 +352,8 @@ static ind_status graph__lower_index_put(graph__lower_ctx *l, ind__box **results
 static void graph__put_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK], numel = ind_expr_product(l->context, l->result->size, l->result->rank);
     ind_value mask = {0}, target = graph__lower_operand_as(o, l, 1, index, rank, IND_I64);
-    ind_expr place = graph__lower_target(o, target, numel, true, &mask);
-    ind__delinearise(l->context, place, l->result->size, l->result->rank, at);
+    ind_expr position = graph__lower_target(o, target, numel, true, &mask);
+    ind__delinearise(l->context, position, l->result->size, l->result->rank, at);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 2), index, rank), l->compute);
     graph__emit_scatter(o, l, to, at, l->result->rank, v, mask);
 }

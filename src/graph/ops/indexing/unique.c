@@ -89,7 +89,7 @@ static ind_value graph__is_new(ind_ops *o, const ind_expr *index, int rank, grap
 
 static void graph__unique_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     ind_value mask;
-    ind_expr at = graph__chosen_place(o, index, rank, l, &mask);
+    ind_expr at = graph__selected_position(o, index, rank, l, &mask);
     ind__emit_scatter(o, to, &at, 1, ind__box_load(o, l->part[0], index, rank), mask, IND_REDUCE_NONE);
 }
 
@@ -141,7 +141,7 @@ static ind_status graph__lower_unique_counts(graph__lower_ctx *l, ind_expr lengt
    left. */
 
 /* Returns the index of part `part` of slice `number`; parts are in row-major order. */
-static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
+static void graph__slice_index(const graph__lower_ctx *l, ind_expr number, ind_expr part, ind_expr *at) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr size[IND_MAX_RANK], rest[IND_MAX_RANK];
     int rank = 0;
@@ -155,13 +155,13 @@ static void graph__slice_place(const graph__lower_ctx *l, ind_expr number, ind_e
 static ind_value graph__slice_part(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_expr at[IND_MAX_RANK];
     (void)rank;
-    graph__slice_place(l, index[1], index[0], at);
+    graph__slice_index(l, index[1], index[0], at);
     return ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
 }
 
 /* Combines the ranks of two parts to one number that orders the pairs. With an odd number of parts, the last one has no
    partner. */
-static ind_value graph__joined_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__paired_ranks(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     ind_context *c = l->context;
     ind_expr at[2] = {ind_expr_mul(index[0], ind_int(c, 2)), index[1]};
     ind_value first = ind__box_load(o, l->slices.ranks, at, rank);
@@ -216,7 +216,7 @@ static ind_status graph__sort_slices(graph__lower_ctx *l) {
     for (; most > 1 && !status; most = most / 2 + most % 2) {
         status = graph__rank_rows(l, dtype, rows);
         rows = ind_expr_ceildiv(rows, two);
-        l->slices.key = graph__joined_ranks;
+        l->slices.key = graph__paired_ranks;
         dtype = IND_I64;
     }
     if (!status)
@@ -231,7 +231,7 @@ static ind_value graph__slice_differs(ind_ops *o, const ind_expr *index, int ran
     ind_value outer = o->mask, first = ind_op_index(o, ind_expr_eq(index[0], zero), IND_BOOL);
     (void)rank;
     ind_value x = graph__slice_part(o, (const ind_expr[]){index[1], index[0]}, 2, l), later = ind_op_not(o, first);
-    graph__slice_place(l, ind_expr_sub(index[0], ind_int(l->context, 1)), index[1], at);
+    graph__slice_index(l, ind_expr_sub(index[0], ind_int(l->context, 1)), index[1], at);
     o->mask = outer.id ? ind_op_and(o, outer, later) : later;
     ind_value y = ind__box_load(o, graph__lower_operand_box(l, 0), at, graph__lower_operand_info(l, 0)->rank);
     o->mask = outer;
@@ -259,13 +259,13 @@ static void graph__unique_slice(ind_ops *o, const ind_expr *index, int rank, uin
     ind_expr at[IND_MAX_RANK], number = index[0];
     ind_value mask;
     (void)rank;
-    ind_expr place = graph__chosen_place(o, index, 1, l, &mask);
+    ind_expr position = graph__selected_position(o, index, 1, l, &mask);
     if (l->node->op == IND_OP_UNIQUE) {
         ind_expr some = ind_expr_max(l->slices.num, ind_int(l->context, 1));
         number = ind_op_indirect(o, ind__box_load(o, l->part[1], index, 1), some, false);
     }
     ind_value v = graph__slice_part(o, (const ind_expr[]){index[1], number}, 2, l);
-    graph__slice_place(l, place, index[1], at);
+    graph__slice_index(l, position, index[1], at);
     ind__emit_scatter(o, to, at, graph__lower_operand_info(l, 0)->rank, v, mask, IND_REDUCE_NONE);
 }
 

@@ -4,7 +4,8 @@ static ind_status ind__check_cat_operand(ind__infer *in, uint32_t k, int dim) {
     const ind__tensor_info *a = ind__operand(in, 0), *b = ind__operand(in, k);
     if (a->rank != b->rank) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s, %s is %s; all must have the same number of dimensions",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_name(in, k), ind__say_type(in, k));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_name(in, k),
+                           ind__describe_type(in, k));
     }
     for (int d = 0; d < a->rank; d++) {
         ind__agreement w = {0, d, "", k, d, "has", ""};

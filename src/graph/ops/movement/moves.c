@@ -34,7 +34,7 @@ static ind_status ind__rule_repeat(ind__infer *in) {
     int rank = times->count > x->rank ? times->count : x->rank;
     if (in->op == IND_OP_REPEAT && times->count < x->rank) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d repeats are given; %s (%s) has %d dimensions", times->count,
-                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__need_sizes(in, times->list, times->count)) return in->status;
     for (int d = 0; d < rank; d++) {
@@ -50,7 +50,7 @@ static ind_status ind__need_multiple(ind__infer *in, int dim, int64_t of) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (ind_known_multiple(x->size[dim], of)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is not known to be a multiple of %lld", dim,
-                       ind__say_name(in, 0), ind__say_type(in, 0), (long long)of);
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), (long long)of);
 }
 
 /* pixel_shuffle: [.., C*r*r, H, W] to [.., C, H*r, W*r]; pixel_unshuffle: the inverse. */
@@ -59,8 +59,8 @@ static ind_status ind__rule_pixel_shuffle(ind__infer *in) {
     int64_t r = in->attr[0].i;
     int channels = x->rank - 3;
     if (x->rank < 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 3 dimensions are needed",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (r < 1 || r > INT32_MAX) return ind__reject(in, IND_INVALID_ARGUMENT, "the factor must be greater than 0");
     bool grow = in->op == IND_OP_PIXEL_SHUFFLE;
@@ -136,7 +136,7 @@ static void ind__expand_channel_shuffle(ind__expansion *e) {
     ind_expr channels = ind_tensor_size(e->x[0], 1), groups = ind__e(e, e->a[0].i);
     if (e->a[0].i < 1 || !ind__is_int(ind_expr_mod(channels, groups), 0)) {
         ind__refuse(e, IND_INVALID_ARGUMENT, "dim 1 of %s is not known to be a multiple of the %lld groups",
-                    ind__say_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
+                    ind__describe_operand(e, 0, text, sizeof text), (long long)e->a[0].i);
         return;
     }
     ind_expr split[2] = {groups, ind_expr_floordiv(channels, groups)};

@@ -30,7 +30,7 @@ static ind_status ind__check_pad(ind__infer *in, int d, int mode) {
         if (mode == IND__PAD_REPLICATE ? ind_known_le(one, size) : ind_known_le(pad, most)) continue;
         return ind__reject(in, IND_OUT_OF_RANGE,
                            "dim %d of %s (%s) is not known to have enough elements to pad %s with", d,
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, pad));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, pad));
     }
     return IND_OK;
 }
@@ -42,13 +42,13 @@ static ind_status ind__check_pad_rank(ind__infer *in, int mode) {
     int want = in->op == IND_OP_PAD || mode == IND__PAD_CONSTANT ? dims : ind__spatial_rank(in->op);
     if (count % 2 || dims > x->rank || dims != want) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d paddings are given for %s (%s); two are needed for each of %s",
-                           count, ind__say_name(in, 0), ind__say_type(in, 0),
+                           count, ind__describe_name(in, 0), ind__describe_type(in, 0),
                            dims != want ? "the dimensions that it pads" : "the last dimensions");
     }
     if (mode == IND__PAD_CONSTANT || (dims >= 1 && dims <= 3 && (x->rank == dims + 1 || x->rank == dims + 2)))
         return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions", ind__say_name(in, 0),
-                       ind__say_type(in, 0), count, dims + 1, dims + 2);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %d paddings need %d or %d dimensions",
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), count, dims + 1, dims + 2);
 }
 
 static ind_status ind__rule_pad(ind__infer *in) {

@@ -3,8 +3,8 @@
 static ind_status ind__rule_tril(ind__infer *in) {
     const ind__tensor_info *x = ind__operand(in, 0);
     if (x->rank < 2) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;

@@ -8,8 +8,8 @@ static ind_status ind__check_replacement(ind__infer *in, const ind__type *view) 
     if (!fits) {
         char *want = ind__scratch(in);
         ind__print_type(want, sizeof in->scratch[0], src->dtype, view->size, view->rank);
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__say_name(in, 1),
-                           ind__say_type(in, 1), want);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; what it replaces is %s", ind__describe_name(in, 1),
+                           ind__describe_type(in, 1), want);
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -56,7 +56,7 @@ ind_tensor ind_diagonal_scatter(ind_tensor x, ind_tensor src, int offset, int di
 /* ---- views written back: lowerings */
 
 /* True if this op is exactly one scatter into operand 0. */
-static bool graph__scatters_once(const graph__lower_walk *w, const ind__node *n) {
+static bool graph__scatters_once(const graph__lowering *w, const ind__node *n) {
     const graph__lower_fn fn = ind__implementation_of(n->op)->lower;
     if (fn == graph__lower_index_put) return !n->operand[2] || w->graph->tensor[n->operand[2]].dtype != IND_BOOL;
     return fn == graph__lower_scatter || fn == graph__lower_index_scatter || fn == graph__lower_put;
@@ -112,14 +112,14 @@ typedef struct graph__part {
 } graph__part;
 
 /* Maps element `index` of operand 1 of the view scatter n to its result. */
-static void graph__part_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+static void graph__part_index(const graph__lowering *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     const ind__attr *a = n->attr;
     const int rank = x->rank, dim = graph__from_end(a[0].i, rank);
     ind_expr first, last;
     int next = 0;
     if (n->op == IND_OP_DIAGONAL_SCATTER) {
-        graph__diagonal_place(a, rank, index, at);
+        graph__diagonal_index(a, rank, index, at);
         return;
     }
     for (int d = 0; d < rank; d++)
@@ -133,7 +133,7 @@ static void graph__part_place(const graph__lower_walk *w, const ind__node *n, co
 }
 
 /* The same for a view op: maps element `index` of its operand to the view. False: not a permutation or reshape. */
-static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
+static bool graph__view_index(const graph__lowering *w, const ind__node *n, const ind_expr *index, ind_expr *at) {
     const ind__tensor_info *x = &w->graph->tensor[n->result], *from = &w->graph->tensor[n->operand[0]];
     ind_context *c = w->graph->context;
     if (graph__is_permute_op(n)) {
@@ -146,7 +146,7 @@ static bool graph__view_place(const graph__lower_walk *w, const ind__node *n, co
 }
 
 /* Continues with tensor src: step[i..] is the position of its element i.. in the previous p->src. */
-static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
+static void graph__part_step(const graph__lowering *w, graph__part *p, uint32_t src, const ind_expr *step, int rank) {
     const ind__tensor_info *x = &w->graph->tensor[p->src];
     ind_expr from[IND_MAX_RANK];
     for (int d = 0; d < x->rank; d++) from[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
@@ -154,13 +154,13 @@ static void graph__part_step(const graph__lower_walk *w, graph__part *p, uint32_
     p->src = src;
 }
 
-static void graph__part_symbols(const graph__lower_walk *w, uint32_t tensor, ind_expr *symbol) {
+static void graph__part_symbols(const graph__lowering *w, uint32_t tensor, ind_expr *symbol) {
     const ind__tensor_info *x = &w->graph->tensor[tensor];
     for (int d = 0; d < x->rank; d++) symbol[d] = ind__index_symbol(w->graph->context, 'i', d, x->size[d]);
 }
 
 /* True if `base` is a view of exactly the part of self's memory that p describes. */
-static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, const graph__part *p, uint32_t base) {
+static bool graph__shows_part(const graph__lowering *w, const ind__box *self, const graph__part *p, uint32_t base) {
     const ind__box *x = w->box[base];
     const ind__tensor_info *src = &w->graph->tensor[p->src];
     if (!x || x->storage != self->storage || x->rank != src->rank) return false;
@@ -173,26 +173,26 @@ static bool graph__shows_part(const graph__lower_walk *w, const ind__box *self, 
     return true;
 }
 
-static bool graph__is_part_put(const ind__node *n) {
+static bool graph__is_view_scatter(const ind__node *n) {
     return n->op == IND_OP_SELECT_SCATTER || n->op == IND_OP_SLICE_SCATTER || n->op == IND_OP_DIAGONAL_SCATTER;
 }
 
 /* Reduces the part to what must be stored: replaces p->src by the source of a nested write to the same part, as long as
    there is one. */
-static void graph__narrow_part(const graph__lower_walk *w, const ind__box *self, graph__part *p) {
+static void graph__narrow_part(const graph__lowering *w, const ind__box *self, graph__part *p) {
     graph__part at = *p;
     for (;;) {
         const ind__node *n = graph__producer_of(w->graph, at.src);
         ind_expr index[IND_MAX_RANK], step[IND_MAX_RANK];
-        const bool put = graph__is_part_put(n);
+        const bool put = graph__is_view_scatter(n);
         if (put) {
             if (!graph__shows_part(w, self, &at, n->operand[0])) return;
             graph__part_symbols(w, n->operand[1], index);
-            graph__part_place(w, n, index, step);
+            graph__part_index(w, n, index, step);
         } else {
             if (!ind__op_has(n->op, 'V')) return;
             graph__part_symbols(w, n->operand[0], index);
-            if (!graph__view_place(w, n, index, step)) return;
+            if (!graph__view_index(w, n, index, step)) return;
         }
         graph__part_step(w, &at, n->operand[put ? 1 : 0], step, self->rank);
         if (put || graph__scatters_once(w, graph__producer_of(w->graph, at.src))) *p = at;
@@ -211,7 +211,7 @@ static void graph__put_part_element(ind_ops *o, const ind_expr *index, int rank,
     const ind__box *src = l->part[0];
     graph__only_indices(src, index, only);
     for (int d = 0; d < rank; d++) from[d] = ind__index_symbol(l->context, 'i', d, src->size[d]);
-    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->place[k], from, only, rank);
+    for (int k = 0; k < l->result->rank; k++) at[k] = ind__substitute(l->scatter.index[k], from, only, rank);
     ind__emit_store(o, to, at, l->result->rank, graph__lower_cast(o, ind__box_load(o, src, only, rank), l->compute));
 }
 
@@ -222,12 +222,12 @@ static ind_status graph__scatter_into(const graph__lower_ctx *l, const graph__pa
     graph__lower_ctx inner = {.w = l->w, .context = l->context, .node = n, .row = ind__implementation_of(n->op)};
     inner.result = &l->w->graph->tensor[n->result];
     inner.compute = ind_dtype_compute(inner.result->dtype);
-    inner.into = self;
-    memcpy(inner.place, p->at, sizeof p->at);
+    inner.scatter.into = self;
+    memcpy(inner.scatter.index, p->at, sizeof p->at);
     return inner.row->lower(&inner, results);
 }
 
-static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, const ind__box *self) {
+static bool graph__reads_memory(const graph__lowering *w, const ind__node *n, const ind__box *self) {
     for (uint32_t k = 1; k < n->num_operands; k++)
         if (n->operand[k] && graph__same_memory(w->box[n->operand[k]], self)) return true;
     return false;
@@ -235,7 +235,7 @@ static bool graph__reads_memory(const graph__lower_walk *w, const ind__node *n, 
 
 /* Stores the part in self. */
 static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const graph__part *p, ind__box **results) {
-    const graph__lower_walk *w = l->w;
+    const graph__lowering *w = l->w;
     const ind__node *n = graph__producer_of(w->graph, p->src);
     const ind__tensor_info *src = &w->graph->tensor[p->src];
     if (graph__scatters_once(w, n) && graph__shows_part(w, self, p, n->operand[0]) && !graph__reads_memory(w, n, self))
@@ -243,32 +243,32 @@ static ind_status graph__store_part(graph__lower_ctx *l, ind__box *self, const g
     l->part[0] = w->box[p->src];
     if (graph__same_memory(l->part[0], self)) l->part[0] = ind__box_copy(w->program, l->part[0]);
     if (!l->part[0]) return ind__failed(l->context);
-    memcpy(l->place, p->at, sizeof p->at);
+    memcpy(l->scatter.index, p->at, sizeof p->at);
     return graph__lower_scatter_loop(l, self, src->size, src->rank, graph__put_part_element, IND_REDUCE_NONE, results);
 }
 
 static ind_status graph__lower_put_part(graph__lower_ctx *l, ind__box **results) {
     ind__box *self = graph__lower_operand_box(l, 0);
-    const graph__lower_walk *w = l->w;
+    const graph__lowering *w = l->w;
     graph__part p = {.src = l->node->operand[1]};
     ind_expr index[IND_MAX_RANK];
     if (!self->storage->buffer || !graph__may_overwrite(w, self) || !graph__last_read(l, self)) {
-        graph__note_kept(l, self);
+        graph__record_copy(l, self);
         return graph__lower_pointwise(l, results);
     }
     graph__part_symbols(w, p.src, index);
-    graph__part_place(w, l->node, index, p.at);
+    graph__part_index(w, l->node, index, p.at);
     graph__narrow_part(w, self, &p);
     return graph__store_part(l, self, &p, results);
 }
 
 /* If n permutes or reshapes the result of a write to a view of a buffer, and has the sizes of the whole buffer: returns
    the whole buffer. NULL: not so. */
-static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n) {
+static ind__box *graph__whole_buffer(const graph__lowering *w, const ind__node *n) {
     const ind__tensor_info *x = &w->graph->tensor[n->result];
     while (graph__is_permute_op(n) || ind__views[n->op].stride == ind__stride_reshape)
         n = graph__producer_of(w->graph, n->operand[0]);
-    const ind__box *base = graph__is_part_put(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
+    const ind__box *base = graph__is_view_scatter(n) || graph__scatters_once(w, n) ? w->box[n->operand[0]] : NULL;
     if (!base || base->identity || !base->storage->buffer || base->storage->rank != x->rank) return NULL;
     for (int d = 0; d < x->rank; d++)
         if (!ind_expr_same(x->size[d], base->storage->size[d])) return NULL;
@@ -282,8 +282,8 @@ static ind__box *graph__put_home(const graph__lower_walk *w, const ind__node *n)
 }
 
 /* A view of a write to a view of a buffer may be the whole buffer: x.T[i] = y writes to x. */
-static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status) {
-    ind__box *self = graph__put_home(l->w, l->node);
+static bool graph__lower_whole_write(graph__lower_ctx *l, ind__box **results, ind_status *status) {
+    ind__box *self = graph__whole_buffer(l->w, l->node);
     graph__part p = {.src = l->node->result};
     if (!self || !graph__may_overwrite(l->w, self) || !graph__last_read(l, self)) return false;
     graph__part_symbols(l->w, p.src, p.at);

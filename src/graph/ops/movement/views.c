@@ -17,10 +17,10 @@ static ind_status ind__view_clash(ind__infer *in, const ind_expr *size, int rank
     char *to = ind__scratch(in);
     ind__print_type(to, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s and cannot be seen as %s: the number of elements %s%s",
-                       ind__say_name(in, 0), ind__say_type(in, 0), to,
+                       ind__describe_name(in, 0), ind__describe_type(in, 0), to,
                        strstr(to, "-1") ? "is not a multiple of the given sizes"
                                         : "differs, or is not known to be equal",
-                       ind__say_fact(in, agree));
+                       ind__describe_fact(in, agree));
 }
 
 static ind_status ind__view_to(ind__infer *in, const ind_expr *want, int rank) {
@@ -58,7 +58,7 @@ static ind_status ind__rule_permute(ind__infer *in) {
     uint32_t mask;
     if (in->attr[0].count != x->rank) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d dims are given; %s (%s) has %d", in->attr[0].count,
-                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     if (ind__dims(in, &in->attr[0], &mask)) return in->status;
     for (int d = 0; d < x->rank; d++) {
@@ -87,7 +87,7 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
     int lead = rank - x->rank;
     if (lead < 0) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%d sizes are given; %s (%s) has %d dimensions already", rank,
-                           ind__say_name(in, 0), ind__say_type(in, 0), x->rank);
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), x->rank);
     }
     for (int d = 0; d < rank; d++) {
         size[d] = want[d];
@@ -96,8 +96,9 @@ static ind_status ind__expand_to(ind__infer *in, const ind_expr *want, int rank)
         if (ind__is_int(size[d], -1)) size[d] = old;
         if (!ind__is_int(old, 1) && !ind_known_eq(old, size[d])) {
             return ind__reject(in, IND_SHAPE_MISMATCH, "dim %d of %s (%s) is %s and cannot become %s; only 1 expands%s",
-                               d - lead, ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, old),
-                               ind__say_size(in, size[d]), ind__say_differ(in, old, size[d]));
+                               d - lead, ind__describe_name(in, 0), ind__describe_type(in, 0),
+                               ind__describe_size(in, old), ind__describe_size(in, size[d]),
+                               ind__describe_difference(in, old, size[d]));
         }
     }
     if (ind__need_sizes(in, size, rank)) return in->status;
@@ -143,7 +144,8 @@ static ind_status ind__rule_slice(ind__infer *in) {
     int dim;
     if (ind__need_dimensions(in, 0) || ind__dim(in, 0, in->attr[0].i, x->rank, &dim)) return in->status;
     if (!ind_known_lt(ind_int(in->c, 0), step)) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s; it must be greater than 0", ind__say_size(in, step));
+        return ind__reject(in, IND_INVALID_ARGUMENT, "step %s; it must be greater than 0",
+                           ind__describe_size(in, step));
     }
     ind__slice_bounds(x->size[dim], &in->attr[1], &in->attr[2], &first, &last);
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
@@ -160,7 +162,7 @@ static ind_status ind__rule_select(ind__infer *in) {
     bool back = ind_known_lt(index, zero) && ind_known_le(zero, ind_expr_add(index, x->size[dim]));
     if (!front && !back) {
         return ind__reject(in, IND_OUT_OF_RANGE, "index %s is not known to lie within dim %d of %s (%s)",
-                           ind__say_size(in, index), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, index), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
     ind__set_result(in, 0, x->dtype, size, x->rank - 1);
@@ -270,8 +272,8 @@ static ind_status ind__rule_narrow(ind__infer *in) {
                 ind_known_le(ind_expr_add(start, length), x->size[dim]);
     if (!fits) {
         return ind__reject(in, IND_OUT_OF_RANGE, "[%s, %s + %s) is not known to lie within dim %d of %s (%s)",
-                           ind__say_size(in, start), ind__say_size(in, start), ind__say_size(in, length), dim,
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, start), ind__describe_size(in, start), ind__describe_size(in, length),
+                           dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     in->result[0].size[dim] = length;
@@ -283,22 +285,22 @@ static ind_status ind__rule_narrow(ind__infer *in) {
 static ind_status ind__split_evenly(ind__infer *in, int dim, ind_expr length) {
     const ind__tensor_info *x = ind__operand(in, 0);
     ind_expr zero = ind_int(in->c, 0), whole = x->size[dim];
-    int64_t pieces = 1;
+    int64_t parts = 1;
     if (!ind_known_lt(zero, length) && !(ind__is_int(length, 0) && ind__is_int(whole, 0))) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "pieces of %s; it must be greater than 0",
-                           ind__say_size(in, length));
+                           ind__describe_size(in, length));
     }
-    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &pieces)) {
+    if (!ind__is_int(whole, 0) && !ind_expr_is_int(ind_expr_ceildiv(whole, length), &parts)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "the number of pieces, %s, depends on the sizes; it must be the same for all of them",
-                           ind__say_size(in, ind_expr_ceildiv(whole, length)));
+                           ind__describe_size(in, ind_expr_ceildiv(whole, length)));
     }
-    if (ind__need_results(in, pieces)) return in->status;
-    for (int64_t k = 0; k < pieces; k++) {
+    if (ind__need_results(in, parts)) return in->status;
+    for (int64_t k = 0; k < parts; k++) {
         ind__set_result(in, (int)k, x->dtype, x->size, x->rank);
-        if (k + 1 < pieces) in->result[k].size[dim] = length;
-        if (pieces > 1 && k + 1 == pieces) {
-            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, pieces - 1)));
+        if (k + 1 < parts) in->result[k].size[dim] = length;
+        if (parts > 1 && k + 1 == parts) {
+            in->result[k].size[dim] = ind_expr_sub(whole, ind_expr_mul(length, ind_int(in->c, parts - 1)));
         }
     }
     return IND_OK;
@@ -334,8 +336,8 @@ static ind_status ind__rule_split_with_sizes(ind__infer *in) {
     ind_expr total = ind_expr_sum(in->c, sizes->list, sizes->count);
     if (!ind_known_eq(total, x->size[dim])) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "split_sizes add up to %s; dim %d of %s (%s) has %s%s",
-                           ind__say_size(in, total), dim, ind__say_name(in, 0), ind__say_type(in, 0),
-                           ind__say_size(in, x->size[dim]), ind__say_differ(in, total, x->size[dim]));
+                           ind__describe_size(in, total), dim, ind__describe_name(in, 0), ind__describe_type(in, 0),
+                           ind__describe_size(in, x->size[dim]), ind__describe_difference(in, total, x->size[dim]));
     }
     if (ind__need_results(in, sizes->count)) return in->status;
     for (int k = 0; k < sizes->count; k++) {
@@ -354,7 +356,7 @@ static ind_status ind__rule_unbind(ind__infer *in) {
     if (!ind_expr_is_int(x->size[dim], &n)) {
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "dim %d of %s (%s) is symbolic, and so would be the number of results", dim,
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (ind__need_results(in, n)) return in->status;
     for (int d = 0; d + 1 < x->rank; d++) size[d] = x->size[d + (d >= dim)];
@@ -371,7 +373,7 @@ static ind_status ind__rule_unfold(ind__infer *in) {
     ind_expr whole = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(ind_int(in->c, 0), length) || !ind_known_le(length, whole)) {
         return ind__reject(in, IND_OUT_OF_RANGE, "size %s is not known to lie within dim %d of %s (%s)",
-                           ind__say_size(in, length), dim, ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, length), dim, ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     for (int d = 0; d < x->rank; d++) size[d] = x->size[d];
     ind_expr windows = ind_expr_floordiv(ind_expr_sub(whole, length), step);
@@ -420,7 +422,7 @@ static ind_status ind__rule_as_strided(ind__infer *in) {
     ind_expr numel = ind_expr_product(in->c, x->size, x->rank);
     if (!begins || (!empty && !ind_known_lt(last, numel))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "elements up to %s are not known to lie within %s (%s)",
-                           ind__say_size(in, last), ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_size(in, last), ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__set_result(in, 0, x->dtype, size->list, size->count);
     return IND_OK;
@@ -563,11 +565,11 @@ static void ind__expand_ravel(ind__expansion *e) {
 
 /* ---- views: lowerings */
 
-static bool graph__lower_put_through(graph__lower_ctx *l, ind__box **results, ind_status *status);
+static bool graph__lower_whole_write(graph__lower_ctx *l, ind__box **results, ind_status *status);
 
 static ind_status graph__lower_view(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
-    if (graph__lower_put_through(l, results, &status)) return status;
+    if (graph__lower_whole_write(l, results, &status)) return status;
     results[0] = ind__box_reshape(l->w->program, graph__lower_operand_box(l, 0), l->result->size, l->result->rank);
     return results[0] ? IND_OK : ind__failed(l->context);
 }
@@ -589,7 +591,7 @@ static bool graph__is_permute_op(const ind__node *n) {
 
 static ind_status graph__lower_permute(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
-    if (graph__lower_put_through(l, results, &status)) return status;
+    if (graph__lower_whole_write(l, results, &status)) return status;
     ind_expr map[IND_MAX_RANK];
     int rank = l->result->rank;
     for (int d = 0; d < rank; d++) map[graph__permuted_dim(l->node, rank, d)] = graph__lower_view_index(l, d);
@@ -609,7 +611,7 @@ static ind_status graph__lower_expand(graph__lower_ctx *l, ind__box **results) {
 /* squeeze and unsqueeze: apart from those of size 1, the dimensions of operand and result correspond in order. */
 static ind_status graph__lower_squeeze(graph__lower_ctx *l, ind__box **results) {
     ind_status status;
-    if (graph__lower_put_through(l, results, &status)) return status;
+    if (graph__lower_whole_write(l, results, &status)) return status;
     const ind__tensor_info *x = graph__lower_operand_info(l, 0);
     ind_expr map[IND_MAX_RANK];
     int from = 0;
@@ -707,12 +709,12 @@ static ind_status graph__lower_split(graph__lower_ctx *l, ind__box **results) {
     int dim = graph__from_end(l->node->attr[1].i, x->rank);
     ind_expr map[IND_MAX_RANK], start = ind_int(l->context, 0);
     for (uint32_t k = 0; k < l->node->num_results; k++) {
-        const ind__tensor_info *piece = &l->w->graph->tensor[l->node->result + k];
-        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, piece->size[d]);
+        const ind__tensor_info *part = &l->w->graph->tensor[l->node->result + k];
+        for (int d = 0; d < x->rank; d++) map[d] = ind__index_symbol(l->context, 'i', d, part->size[d]);
         map[dim] = ind_expr_add(map[dim], start);
-        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), piece->size, x->rank, map);
+        results[k] = ind__box_view(l->w->program, graph__lower_operand_box(l, 0), part->size, x->rank, map);
         if (!results[k]) return ind__failed(l->context);
-        start = ind_expr_add(start, piece->size[dim]);
+        start = ind_expr_add(start, part->size[dim]);
     }
     return IND_OK;
 }
@@ -747,7 +749,7 @@ static ind_status graph__lower_unfold(graph__lower_ctx *l, ind__box **results) {
 static ind_status graph__lower_diagonal(graph__lower_ctx *l, ind__box **results) {
     ind_expr map[IND_MAX_RANK], index[IND_MAX_RANK];
     for (int d = 0; d < l->result->rank; d++) index[d] = graph__lower_view_index(l, d);
-    graph__diagonal_place(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
+    graph__diagonal_index(l->node->attr, graph__lower_operand_info(l, 0)->rank, index, map);
     return graph__lower_make_view(l, map, results);
 }
 

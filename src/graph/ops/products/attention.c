@@ -7,7 +7,8 @@ static ind_status ind__check_attention(ind__infer *in, int least_rank) {
         if (ind__need_float(in, k) || ind__need_same_dtype(in, 0, k)) return in->status;
         if (x->rank >= least_rank) continue;
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s with %d dimension%s; at least %d are needed",
-                           ind__say_name(in, k), ind__say_type(in, k), x->rank, x->rank == 1 ? "" : "s", least_rank);
+                           ind__describe_name(in, k), ind__describe_type(in, k), x->rank, x->rank == 1 ? "" : "s",
+                           least_rank);
     }
     ind__agreement features = {0, ind__operand(in, 0)->rank - 1, " features", 1, ind__operand(in, 1)->rank - 1, "has",
                                ""};
@@ -23,8 +24,8 @@ static ind_status ind__check_grouped_heads(ind__infer *in, uint32_t k) {
         return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH,
                        "%s has %s heads (dim %d of %s), %s has %s (dim %d of %s), which is not known to divide them",
-                       ind__say_name(in, 0), ind__say_size(in, heads), q->rank - 3, ind__say_type(in, 0),
-                       ind__say_name(in, k), ind__say_size(in, own), x->rank - 3, ind__say_type(in, k));
+                       ind__describe_name(in, 0), ind__describe_size(in, heads), q->rank - 3, ind__describe_type(in, 0),
+                       ind__describe_name(in, k), ind__describe_size(in, own), x->rank - 3, ind__describe_type(in, k));
 }
 
 /* attn_mask must expand to the scores, of this size. */
@@ -33,8 +34,9 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     ind_dtype d = mask->dtype;
     if (d != IND_BOOL && d != IND_F32 && d != ind__operand(in, 0)->dtype) {
         ind_dtype own = ind__operand(in, 0)->dtype;
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__say_name(in, 3),
-                           ind__say_type(in, 3), own == IND_F32 ? "" : ", ", own == IND_F32 ? "" : ind_dtype_name(own));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; bool%s%s or f32 is needed", ind__describe_name(in, 3),
+                           ind__describe_type(in, 3), own == IND_F32 ? "" : ", ",
+                           own == IND_F32 ? "" : ind_dtype_name(own));
     }
     bool fits = mask->rank <= rank;
     for (int i = 0; fits && i < mask->rank; i++) {
@@ -44,8 +46,8 @@ static ind_status ind__check_attention_mask(ind__infer *in, const ind_expr *size
     if (fits) return IND_OK;
     char *scores = ind__scratch(in);
     ind__print_type(scores, sizeof in->scratch[0], ind__operand(in, 0)->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__say_name(in, 3),
-                       ind__say_type(in, 3), scores);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the scores, %s", ind__describe_name(in, 3),
+                       ind__describe_type(in, 3), scores);
 }
 
 static ind_status ind__rule_attention(ind__infer *in) {

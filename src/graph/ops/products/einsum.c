@@ -41,7 +41,8 @@ static void ind__expand_tensordot(ind__expansion *e) {
         if (ind_known_eq(a, b)) continue;
         char first[300], second[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "dim %d of %s and dim %d of %s are not known to be equal", da[m - ca + i],
-                    ind__say_operand(e, 0, first, sizeof first), db[i], ind__say_operand(e, 1, second, sizeof second));
+                    ind__describe_operand(e, 0, first, sizeof first), db[i],
+                    ind__describe_operand(e, 1, second, sizeof second));
         return;
     }
     ind_expr first[2] = {rows, inner}, second[2] = {inner, columns};
@@ -107,7 +108,7 @@ static int ind__dots_rank(ind__expansion *e, int k, const char *s, size_t n) {
     for (size_t i = 0; i < n; i++) letters += ind__label_of(s[i]) >= 0;
     if (rank == letters || (rank > letters && ind__has_dots(s, n))) return rank - letters;
     ind__refuse(e, IND_SHAPE_MISMATCH, "\"%.*s\" names %d dimensions of %s", (int)(n > 60 ? 60 : n), s, letters,
-                ind__say_operand(e, k, text, sizeof text));
+                ind__describe_operand(e, k, text, sizeof text));
     return -1;
 }
 
@@ -156,7 +157,7 @@ static bool ind__einsum_sizes(ind__einsum *s, int k, const int *labels, int coun
         if (!ind__ok(*all) || ind__is_int(*all, 1)) *all = own;
         if (ind__is_int(own, 1) || ind_known_eq(own, *all)) continue;
         ind__refuse(s->e, IND_SHAPE_MISMATCH, "dim %d of %s does not agree with the same letter elsewhere", i,
-                    ind__say_operand(s->e, k, text, sizeof text));
+                    ind__describe_operand(s->e, k, text, sizeof text));
         return false;
     }
     return true;

@@ -5,8 +5,8 @@ static ind_status ind__check_product(ind__infer *in, uint32_t a, uint32_t b) {
     int ra = ind__operand(in, a)->rank, rb = ind__operand(in, b)->rank;
     if (ind__need_same_dtype(in, a, b)) return in->status;
     if (ind__operand(in, a)->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed", ind__say_name(in, a),
-                           ind__say_name(in, b));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s and %s are bool; a number type is needed",
+                           ind__describe_name(in, a), ind__describe_name(in, b));
     }
     ind__agreement w = {a, ra - 1, " columns", b, rb > 1 ? rb - 2 : 0, "has", " rows"};
     return ind__need_agree(in, w);
@@ -49,8 +49,8 @@ static ind_status ind__rule_addmm(ind__infer *in) {
         fits = ind__is_int(have, 1) || ind_known_eq(have, want);
     }
     if (!fits) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]", ind__say_name(in, 0),
-                           ind__say_type(in, 0), ind__say_size(in, size[0]), ind__say_size(in, size[1]));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to [%s, %s]", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), ind__describe_size(in, size[0]), ind__describe_size(in, size[1]));
     }
     ind__set_result(in, 0, bias->dtype, size, 2);
     return IND_OK;
@@ -100,7 +100,7 @@ static void ind__expand_dot(ind__expansion *e) {
     if (!ind__need_rank_of(e, 0, 1, 1) || !ind__need_rank_of(e, 1, 1, 1)) return;
     if (!ind_known_eq(ind_tensor_size(e->x[0], 0), ind_tensor_size(e->x[1], 0))) {
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s is not of the other's length",
-                    ind__say_operand(e, 1, text, sizeof text));
+                    ind__describe_operand(e, 1, text, sizeof text));
         return;
     }
     e->y = ind_matmul(e->x[0], e->x[1]);

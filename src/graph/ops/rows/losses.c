@@ -38,8 +38,8 @@ static ind_status ind__check_loss_target(ind__infer *in, const ind_expr *rows, i
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], t->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__say_name(in, 1),
-                       ind__say_type(in, 1), ind__say_name(in, 0), ind__say_type(in, 0), want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; with %s being %s it must be %s", ind__describe_name(in, 1),
+                       ind__describe_type(in, 1), ind__describe_name(in, 0), ind__describe_type(in, 0), want);
 }
 
 static ind_status ind__rule_class_loss(ind__infer *in) {
@@ -51,8 +51,8 @@ static ind_status ind__rule_class_loss(ind__infer *in) {
         if (d != classes) rows[num_rows++] = x->size[d];
     }
     if (!ind_known_le(ind_int(in->c, 1), x->size[classes])) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__say_name(in, 0),
-                           ind__say_type(in, 0), classes);
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) may have no classes (dim %d)", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), classes);
     }
     if (ind__check_loss_target(in, rows, num_rows)) return in->status;
     ind__agreement weights = {2, 0, " elements", 0, classes, "has", " classes"};

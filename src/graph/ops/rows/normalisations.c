@@ -9,12 +9,13 @@ static ind_status ind__check_norm_parameter(ind__infer *in, uint32_t k, const in
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; its shape must be normalized_shape, the last %d dimension%s of "
                            "%s (%s)",
-                           ind__say_name(in, k), ind__say_type(in, k), shape->count, shape->count == 1 ? "" : "s",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, k), ind__describe_type(in, k), shape->count,
+                           shape->count == 1 ? "" : "s", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
-                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_normalized_shape(ind__infer *in) {
@@ -27,7 +28,7 @@ static ind_status ind__check_normalized_shape(ind__infer *in) {
     if (!fits) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "normalized_shape must be the last dimensions of %s (%s), at least one",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     return IND_OK;
 }
@@ -59,17 +60,19 @@ static ind_status ind__check_channel_parameter(ind__infer *in, uint32_t k) {
     const ind__tensor_info *x = ind__operand(in, 0), *w = ind__operand(in, k);
     if (w->rank != 1 || !ind_known_eq(w->size[0], x->size[1])) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one element per channel (dim 1) of %s (%s)",
-                           ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     }
     if (w->dtype == x->dtype || (w->dtype == IND_F32 && x->dtype != IND_F64)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s, %s is %s; it must have the same element type, or f32",
-                       ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                       ind__describe_type(in, 0));
 }
 
 static ind_status ind__need_channels(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__operand(in, 0)->rank >= 2) return in->status;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions, [N, C, ..], are needed",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static ind_status ind__check_channel_norm(ind__infer *in) {
@@ -101,8 +104,8 @@ static ind_status ind__check_group_sizes(ind__infer *in) {
                            k == 0   ? "N"
                            : k == 1 ? "C"
                                     : "HxW",
-                           ind__say_size(in, in->attr[k].e), ind__say_name(in, 0), ind__say_type(in, 0),
-                           ind__say_size(in, have[k]), ind__say_differ(in, in->attr[k].e, have[k]));
+                           ind__describe_size(in, in->attr[k].e), ind__describe_name(in, 0), ind__describe_type(in, 0),
+                           ind__describe_size(in, have[k]), ind__describe_difference(in, in->attr[k].e, have[k]));
     }
     return IND_OK;
 }
@@ -113,7 +116,8 @@ static ind_status ind__check_groups(ind__infer *in, int64_t groups) {
     if (x->rank == IND_MAX_RANK) return ind__too_many_dims(in, x->rank + 1);
     if (groups > 0 && ind_known_eq(ind_expr_mod(x->size[1], ind_int(in->c, groups)), ind_int(in->c, 0))) return IND_OK;
     return ind__reject(in, IND_INVALID_ARGUMENT, "%s channels (dim 1 of %s (%s)) do not divide into %lld groups",
-                       ind__say_size(in, x->size[1]), ind__say_name(in, 0), ind__say_type(in, 0), (long long)groups);
+                       ind__describe_size(in, x->size[1]), ind__describe_name(in, 0), ind__describe_type(in, 0),
+                       (long long)groups);
 }
 
 static ind_status ind__rule_group_norm(ind__infer *in) {
@@ -165,8 +169,8 @@ static ind_status ind__check_like(ind__infer *in, uint32_t k, const ind_expr *si
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], x->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__say_name(in, k), ind__say_type(in, k),
-                       want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must be %s", ind__describe_name(in, k),
+                       ind__describe_type(in, k), want);
 }
 
 /* True if gradient r (of the input, the weight, the bias) is requested. Layer norm gives those of weight and bias only

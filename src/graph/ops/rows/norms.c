@@ -8,7 +8,7 @@ static ind_status ind__rule_vector_norm(ind__infer *in) {
     if (in->attr[3].kind == IND__ATTR_NONE) dtype = from;
     if (!ind_dtype_is_float(dtype) || ind_dtype_promote(from, dtype) != dtype) {
         return ind__reject(in, IND_TYPE_MISMATCH, "dtype %s cannot hold what %s (%s) holds", ind_dtype_name(dtype),
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (order != order) return ind__reject(in, IND_INVALID_ARGUMENT, "the order of the norm is not a number");
     if ((order < 0 || order > DBL_MAX) && ind__need_elements(in, mask)) return in->status;
@@ -29,8 +29,8 @@ static ind_status ind__rule_cdist(ind__infer *in) {
     if (ind__need_float(in, 0) || ind__need_same_dtype(in, 0, 1)) return in->status;
     for (uint32_t k = 0; k < 2; k++) {
         if (ind__operand(in, k)->rank >= 2) continue;
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed", ind__say_name(in, k),
-                           ind__say_type(in, k));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; at least 2 dimensions are needed",
+                           ind__describe_name(in, k), ind__describe_type(in, k));
     }
     if (ind__need_agree(in, columns) || ind__check_distance(in, in->attr[0].f)) return in->status;
     if (in->attr[1].kind != IND__ATTR_NONE && (in->attr[1].i < 0 || in->attr[1].i > 2)) {

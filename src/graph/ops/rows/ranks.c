@@ -10,14 +10,14 @@ static ind_status ind__rule_ranked(ind__infer *in) {
     if (ind__dim_or_all(in, along, &mask)) return in->status;
     if (all && keepdim) return ind__reject(in, IND_INVALID_ARGUMENT, "keepdim needs a dim");
     if (x->dtype == IND_BOOL && in->op != IND_OP_MODE)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     if ((!all || !ind_dtype_is_float(x->dtype)) && ind__need_elements(in, mask)) return in->status;
     ind_expr one = ind_int(in->c, 1), size = one;
     for (int d = 0; d < x->rank; d++) size = mask >> d & 1 ? x->size[d] : size;
     if (kth && (!ind_known_le(one, in->attr[0].e) || !ind_known_le(in->attr[0].e, size))) {
         return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [1, %s]%s",
-                           ind__say_size(in, in->attr[0].e), ind__say_size(in, size),
-                           ind__say_fact(in, ind_expr_le(in->attr[0].e, size)));
+                           ind__describe_size(in, in->attr[0].e), ind__describe_size(in, size),
+                           ind__describe_fact(in, ind_expr_le(in->attr[0].e, size)));
     }
     ind__reduced(in, mask, keepdim, x->dtype, 0);
     ind__reduced(in, mask, keepdim, IND_I64, 1);
@@ -48,11 +48,11 @@ static ind_status ind__rule_quantile(ind__infer *in) {
     ind__type reduced;
     uint32_t mask;
     if (x->dtype != IND_F32 && x->dtype != IND_F64)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__say_name(in, 0),
-                           ind__say_type(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; it must be f32 or f64", ind__describe_name(in, 0),
+                           ind__describe_type(in, 0));
     if (!number && (q->dtype != x->dtype || q->rank > 1))
         return ind__reject(in, IND_TYPE_MISMATCH, "q is %s; it must be %s with one dimension or none",
-                           ind__say_type(in, 1), ind_dtype_name(x->dtype));
+                           ind__describe_type(in, 1), ind_dtype_name(x->dtype));
     double v = !number ? 0 : number->is_int ? (double)number->i : number->f;
     if (!(v >= 0 && v <= 1)) return ind__reject(in, IND_INVALID_ARGUMENT, "q is %g; it must be in [0, 1]", v);
     if (ind__interpolation_of(in->attr[2].s) == IND__NUM_INTERPOLATIONS)
@@ -148,10 +148,10 @@ static ind_expr graph__row_size(const graph__ranked *u) {
     return u->x->rank ? u->x->size[u->dim] : ind_int(u->l->context, 1);
 }
 
-/* Value or position number `place` of the sorted row. */
-static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value place) {
+/* Value or position number `position` of the sorted row. */
+static ind_value graph__row_element(ind_ops *o, const graph__ranked *u, ind_expr *at, ind_value position) {
     ind_expr some = ind_expr_max(graph__row_size(u), ind_int(u->l->context, 1)); /* an empty row is never read */
-    if (u->x->rank) at[u->dim] = ind_op_indirect(o, place, some, false);
+    if (u->x->rank) at[u->dim] = ind_op_indirect(o, position, some, false);
     if (u->x->rank && !ind__ok(at[u->dim])) return (ind_value){0};
     return ind__box_load(o, u->sorted[u->which], at, u->x->rank);
 }
@@ -168,7 +168,7 @@ static ind_value graph__row_numbers(ind_ops *o, const graph__ranked *u, const in
 }
 
 /* Position of a median: the middle of the row (nanmedian: of its numbers). A median with a NaN takes the first NaN. */
-static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+static ind_value graph__median_position(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_value zero = ind_op_constant_int(o, 0, IND_I64), one = ind_op_constant_int(o, 1, IND_I64);
     ind_value n = ind_op_index(o, graph__row_size(u), IND_I64), numbers = graph__row_numbers(o, u, at);
     ind_value of = u->l->node->op == IND_OP_NANMEDIAN ? numbers : n;
@@ -177,15 +177,15 @@ static ind_value graph__median_place(ind_ops *o, const graph__ranked *u, const i
     return u->l->node->op == IND_OP_MEDIAN ? ind_op_where(o, ind_op_lt(o, numbers, n), numbers, middle) : middle;
 }
 
-static ind_value graph__ranked_place(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
+static ind_value graph__ranked_position(ind_ops *o, const graph__ranked *u, const ind_expr *at) {
     ind_expr outer[IND_MAX_RANK];
     ind_expr one = ind_int(u->l->context, 1);
     if (u->l->node->op == IND_OP_KTHVALUE) return ind_op_index(o, ind_expr_sub(u->l->node->attr[0].e, one), IND_I64);
-    if (u->l->node->op != IND_OP_MODE) return graph__median_place(o, u, at);
-    if (!u->place) return ind_op_constant_int(o, 0, IND_I64);
+    if (u->l->node->op != IND_OP_MODE) return graph__median_position(o, u, at);
+    if (!u->position) return ind_op_constant_int(o, 0, IND_I64);
     for (int d = 0, k = 0; d < u->x->rank; d++)
         if (d != u->dim) outer[k++] = at[d];
-    return ind__box_load(o, u->place, outer, u->x->rank - 1);
+    return ind__box_load(o, u->position, outer, u->x->rank - 1);
 }
 
 /* The median of an empty row is NaN. */
@@ -194,10 +194,10 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
     ind_expr at[IND_MAX_RANK], some = ind_expr_lt(ind_int(u->l->context, 0), graph__row_size(u));
     (void)rank;
     graph__row_at(u, index, at);
-    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    if (ind_known_true(some)) return graph__row_element(o, u, at, graph__ranked_position(o, u, at));
     ind_value inside = ind_op_index(o, some, IND_BOOL), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
-    ind_value v = graph__row_element(o, u, at, graph__ranked_place(o, u, at));
+    ind_value v = graph__row_element(o, u, at, graph__ranked_position(o, u, at));
     o->mask = outer;
     ind_dtype type = v.id ? ind_op_dtype(o, v) : IND_I64;
     return ind_dtype_is_float(type) ? ind_op_where(o, inside, v, ind_op_constant(o, NAN, type)) : v;
@@ -208,24 +208,25 @@ static ind_value graph__ranked_element(ind_ops *o, const ind_expr *index, int ra
 /* 0 if this element continues a run, else its position; the running maximum is the start of the run. */
 static ind_value graph__run_start(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
-    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), place = index[u->dim];
-    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(place, one) : index[d];
-    ind_value inside = ind_op_index(o, ind_expr_le(one, place), IND_BOOL), outer = o->mask;
+    ind_expr at[IND_MAX_RANK], one = ind_int(u->l->context, 1), position = index[u->dim];
+    for (int d = 0; d < rank; d++) at[d] = d == u->dim ? ind_expr_sub(position, one) : index[d];
+    ind_value inside = ind_op_index(o, ind_expr_le(one, position), IND_BOOL), outer = o->mask;
     o->mask = outer.id ? ind_op_and(o, outer, inside) : inside;
     ind_value before = ind__box_load(o, u->sorted[0], at, rank);
     o->mask = outer;
     ind_value goes_on = ind_op_and(o, inside, ind_op_eq(o, before, ind__box_load(o, u->sorted[0], index, rank)));
-    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, place, IND_I64));
+    return ind_op_where(o, goes_on, ind_op_constant_int(o, 0, IND_I64), ind_op_index(o, position, IND_I64));
 }
 
 /* Twice the length of the run so far. A NaN is always a separate run and ranks before other single elements. */
 static ind_value graph__run_length(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__ranked *u = user;
     ind_expr at[IND_MAX_RANK];
-    ind_expr place = index[rank - 1];
-    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? place : index[k++];
+    ind_expr position = index[rank - 1];
+    for (int d = 0, k = 0; d < rank; d++) at[d] = d == u->dim ? position : index[k++];
     ind_value x = ind__box_load(o, u->sorted[0], at, rank), start = ind__box_load(o, u->start, at, rank);
-    ind_value length = ind_op_sub(o, ind_op_index(o, ind_expr_add(place, ind_int(u->l->context, 1)), IND_I64), start);
+    ind_value length =
+        ind_op_sub(o, ind_op_index(o, ind_expr_add(position, ind_int(u->l->context, 1)), IND_I64), start);
     length = ind_op_add(o, length, length);
     if (!x.id || !ind_dtype_is_float(ind_op_dtype(o, x))) return length;
     return ind_op_add(o, length, ind_op_cast(o, ind_op_ne(o, x, x), IND_I64));
@@ -250,7 +251,7 @@ static ind_status graph__find_longest_run(graph__ranked *u) {
                              .rrank = 1,
                              .fn = graph__run_length,
                              .user = u};
-    return status ? status : ind__box_reduction(p, &d, &u->place);
+    return status ? status : ind__box_reduction(p, &d, &u->position);
 }
 
 static ind_status graph__lower_ranked(graph__lower_ctx *l, ind__box **results) {
@@ -281,17 +282,17 @@ static ind_value graph__quantile_element(ind_ops *o, const ind_expr *index, int 
     bool skips = l->node->op == IND_OP_NANQUANTILE;
     ind_value last = ind_op_maximum(o, ind_op_sub(o, skips ? numbers : n, one), zero);
     ind_value q = graph__lower_operand(o, l, 1, index, lists);
-    ind_value place = ind_op_mul(o, q, ind_op_cast(o, last, type));
-    if (!skips) place = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), place);
+    ind_value position = ind_op_mul(o, q, ind_op_cast(o, last, type));
+    if (!skips) position = ind_op_where(o, ind_op_lt(o, numbers, n), ind_op_cast(o, last, type), position);
     ind__interpolation how = ind__interpolation_of(l->node->attr[2].s);
-    if (how == IND__LOWER) place = ind_op_floor(o, place);
-    if (how == IND__HIGHER) place = ind_op_ceil(o, place);
-    if (how == IND__NEAREST_RANK) place = ind__emit1(o, IND_LOOP_RINT, place);
-    ind_value low = ind_op_floor(o, place), weight = ind_op_sub(o, place, low);
+    if (how == IND__LOWER) position = ind_op_floor(o, position);
+    if (how == IND__HIGHER) position = ind_op_ceil(o, position);
+    if (how == IND__NEAREST_RANK) position = ind__emit1(o, IND_LOOP_RINT, position);
+    ind_value low = ind_op_floor(o, position), weight = ind_op_sub(o, position, low);
     ind_value a = graph__row_element(o, u, at, ind_op_cast(o, low, IND_I64));
     if (how == IND__LOWER || how == IND__HIGHER || how == IND__NEAREST_RANK) return a;
     ind_value half = ind_op_constant(o, 0.5, type);
-    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, place), IND_I64));
+    ind_value b = graph__row_element(o, u, at, ind_op_cast(o, ind_op_ceil(o, position), IND_I64));
     if (how == IND__MIDPOINT) weight = half;
     ind_value span = ind_op_sub(o, b, a), rest = ind_op_sub(o, ind_op_constant(o, 1, type), weight);
     return ind_op_where(o, ind_op_lt(o, weight, half), ind_op_add(o, a, ind_op_mul(o, weight, span)),

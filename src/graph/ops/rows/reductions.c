@@ -8,7 +8,7 @@ static ind_status ind__rule_sum(ind__infer *in) {
     if (in->op == IND_OP_MEAN && !ind_dtype_is_float(dtype)) {
         return ind__reject(in, IND_TYPE_MISMATCH,
                            "the mean of %s (%s) needs a floating-point type; cast it or give dtype",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     ind__reduced(in, mask, in->attr[1].i != 0, dtype, 0);
     return IND_OK;
@@ -31,7 +31,7 @@ static ind_status ind__rule_argmax(ind__infer *in) {
     uint32_t mask;
     if (ind__dim_or_all(in, &in->attr[0], &mask)) return in->status;
     if (x->dtype == IND_BOOL) {
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     }
     if (ind__need_elements(in, mask)) return in->status;
     ind__reduced(in, mask, in->attr[1].i != 0, IND_I64, 0);

@@ -30,7 +30,7 @@ static ind_status ind__rule_diff(ind__infer *in) {
     int dim;
     if (x->rank == 0)
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s has no dimensions; at least one is needed",
-                           ind__say_name(in, 0));
+                           ind__describe_name(in, 0));
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (n < 0 || n > IND__MAX_DIFFS)
         return ind__reject(in, IND_LIMIT, "n is %lld; 0 to %d are possible", (long long)n, IND__MAX_DIFFS);
@@ -43,8 +43,8 @@ static ind_status ind__rule_diff(ind__infer *in) {
         for (int d = 0; fits && d < x->rank; d++) fits = d == dim || ind_known_eq(y->size[d], x->size[d]);
         if (!fits)
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) must have the shape of %s (%s) but for dim %d",
-                               ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0),
-                               dim);
+                               ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                               ind__describe_type(in, 0), dim);
         size[dim] = ind_expr_add(size[dim], y->size[dim]);
     }
     size[dim] = ind_expr_max(ind_expr_sub(size[dim], ind_int(in->c, n)), zero);
@@ -96,7 +96,8 @@ static bool ind__trapezoid_steps(ind__expansion *e, int dim, ind_tensor *steps) 
     if (own == 1 && !ind_known_eq(ind_tensor_size(x, 0), ind_tensor_size(e->x[0], dim))) {
         char text[300], of_y[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be as long as dim %d of %s",
-                    ind__say_operand(e, 1, text, sizeof text), dim, ind__say_operand(e, 0, of_y, sizeof of_y));
+                    ind__describe_operand(e, 1, text, sizeof text), dim,
+                    ind__describe_operand(e, 0, of_y, sizeof of_y));
         return false;
     }
     for (int d = 0; d < rank; d++) size[d] = d < rank - own ? ind__e(e, 1) : ind_tensor_size(x, d - (rank - own));
@@ -117,7 +118,7 @@ static void ind__expand_trapezoid(ind__expansion *e) {
     for (int k = 0; k <= given; k++) {
         char text[300];
         if (ind_tensor_dtype(e->x[k]) == IND_BOOL)
-            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__say_operand(e, k, text, sizeof text));
+            ind__refuse(e, IND_TYPE_MISMATCH, "%s must not be bool", ind__describe_operand(e, k, text, sizeof text));
     }
     if (given && !ind__trapezoid_steps(e, dim, &steps)) return;
     ind_tensor next = ind_slice(e->x[0], dim, ind__e(e, 1), none, none);

@@ -6,8 +6,8 @@ static ind_status ind__check_sequence(ind__infer *in, uint32_t s, uint32_t x) {
     bool fits = a->rank == 1 || (a->rank > 1 && a->rank == b->rank && in->op == IND_OP_SEARCHSORTED);
     for (int d = 0; fits && d + 1 < a->rank; d++) fits = ind_known_eq(a->size[d], b->size[d]);
     if (fits) return IND_OK;
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__say_name(in, s),
-                       ind__say_type(in, s),
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; it must have one dimension%s", ind__describe_name(in, s),
+                       ind__describe_type(in, s),
                        in->op == IND_OP_SEARCHSORTED ? ", or all but the last as the values have them" : "");
 }
 
@@ -17,7 +17,7 @@ static ind_status ind__check_sorter(ind__infer *in) {
     for (int d = 0; fits && d < a->rank; d++) fits = ind_known_eq(a->size[d], sorter->size[d]);
     if (fits) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "sorter %s is %s; it must be i64 and of the sequence's shape (%s)",
-                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_type(in, 0));
+                       ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_searchsorted(ind__infer *in) {
@@ -91,13 +91,13 @@ static void ind__expand_histc(ind__expansion *e) {
     if (dtype != IND_F64) x = ind_cast(x, IND_F32);
     if (e->g->status || !ind__histc_range(e, x, range)) return;
     ind_tensor width = ind_sub(range[1], range[0]);
-    ind_tensor place = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
+    ind_tensor bin = ind_div(ind__times(e, ind_sub(x, range[0]), (double)bins), width);
     ind_tensor inside = ind_logical_and(ind_ge(x, range[0]), ind_le(x, range[1]));
-    inside = ind_logical_and(inside, ind_isfinite(place));
-    place = ind_minimum(ind_where(inside, place, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
+    inside = ind_logical_and(inside, ind_isfinite(bin));
+    bin = ind_minimum(ind_where(inside, bin, ind__num(e, 0)), ind__num(e, (double)(bins - 1)));
     ind_expr size = ind__e(e, bins);
     ind_tensor counts = ind_full(e->g, &size, 1, 0, IND_I64);
-    counts = ind_index_add(counts, 0, ind_cast(place, IND_I64), ind_cast(inside, IND_I64), 1);
+    counts = ind_index_add(counts, 0, ind_cast(bin, IND_I64), ind_cast(inside, IND_I64), 1);
     e->y = ind_cast(counts, dtype);
 }
 
@@ -116,7 +116,7 @@ static void ind__expand_bincount(ind__expansion *e) {
     ind_expr size = ind_tensor_size(e->x[0], 0), least = e->a[0].e;
     if (!ind__need_rank_of(e, 0, 1, 1)) return;
     if (dtype == IND_BOOL || ind_dtype_is_float(dtype)) {
-        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__say_operand(e, 0, text, sizeof text));
+        ind__refuse(e, IND_TYPE_MISMATCH, "%s must be of integers", ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     if (!ind_known_le(ind__e(e, 0), least) || (e->a[1].kind == IND__ATTR_NONE && ind__is_int(least, 0))) {

@@ -6,12 +6,12 @@ static ind_status ind__rule_topk(ind__infer *in) {
     int dim;
     if (ind__dim(in, 0, in->attr[1].i, x->rank, &dim)) return in->status;
     if (x->dtype == IND_BOOL)
-        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__say_name(in, 0));
+        return ind__reject(in, IND_TYPE_MISMATCH, "%s is bool; a number type is needed", ind__describe_name(in, 0));
     ind_expr all = x->rank ? x->size[dim] : ind_int(in->c, 1);
     if (!ind_known_le(zero, k) || !ind_known_le(k, all)) {
         return ind__reject(in, IND_OUT_OF_RANGE, "k is %s; it is not known to be in [0, %s], dim %d of %s (%s)%s",
-                           ind__say_size(in, k), ind__say_size(in, all), dim, ind__say_name(in, 0),
-                           ind__say_type(in, 0), ind__say_fact(in, ind_expr_le(k, all)));
+                           ind__describe_size(in, k), ind__describe_size(in, all), dim, ind__describe_name(in, 0),
+                           ind__describe_type(in, 0), ind__describe_fact(in, ind_expr_le(k, all)));
     }
     for (int d = 0; d < x->rank; d++) size[d] = d == dim ? k : x->size[d];
     ind__set_result(in, 0, x->dtype, size, x->rank);
@@ -72,10 +72,10 @@ static ind_status graph__lower_topk(graph__lower_ctx *l, ind__box **results) {
 
 typedef struct graph__ranked {
     graph__lower_ctx *l;
-    ind__box *x, *sorted[2]; /* the sorted values and positions along dim */
-    int dim, which;          /* which: index into sorted */
-    bool keepdim, all;       /* all: x is flat */
-    ind__box *start, *place; /* mode: start of each element's run; position at which the row's longest run ends */
+    ind__box *x, *sorted[2];    /* the sorted values and positions along dim */
+    int dim, which;             /* which: index into sorted */
+    bool keepdim, all;          /* all: x is flat */
+    ind__box *start, *position; /* mode: start of each element's run; position at which the row's longest run ends */
 } graph__ranked;
 
 static ind_status graph__sort_rows(graph__ranked *u, ind_scan kind) {

@@ -152,7 +152,7 @@ static bool ind__need_complex(ind__expansion *e, int k) {
     if (!ind__need_float_of(e, k)) return false;
     if (ind_tensor_rank(e->x[k]) > 0 && ind__is_int(ind_tensor_size(e->x[k], -1), 2)) return true;
     ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have a last dimension of 2: the real and the imaginary part",
-                ind__say_operand(e, k, text, sizeof text));
+                ind__describe_operand(e, k, text, sizeof text));
     return false;
 }
 

@@ -135,7 +135,7 @@ static ind_tensor ind__overlapped(const ind__expansion *e, ind_tensor frames, co
 }
 
 /* Cuts the signal from the added frames: removes the padding of `center`, and crops or pads to the requested length. */
-static ind_tensor ind__istft_cut(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
+static ind_tensor ind__istft_crop(ind__expansion *e, ind_tensor y, int64_t n, ind_expr whole) {
     const ind__attr *length = &e->a[6];
     ind_expr start = ind__e(e, e->a[3].i ? n / 2 : 0), none = {0}, pad[2] = {ind__e(e, 0)};
     if (length->kind == IND__ATTR_NONE) return ind_slice(y, 1, start, ind_expr_sub(whole, start), none);
@@ -159,7 +159,7 @@ static void ind__expand_istft(ind__expansion *e) {
     if (!ind__is_int(ind_tensor_size(x, 1), rows) || !ind_known_le(ind__e(e, 1), frames)) {
         char text[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must have %lld frequencies, of one frame at least",
-                    ind__say_operand(e, 0, text, sizeof text), (long long)rows);
+                    ind__describe_operand(e, 0, text, sizeof text), (long long)rows);
         return;
     }
     const ind_dtype dtype = ind_tensor_dtype(x);
@@ -170,7 +170,7 @@ static void ind__expand_istft(ind__expansion *e) {
     ind_tensor square = w.window.id ? ind_mul(w.window, w.window) : ind_full(e->g, &size[2], 1, 1, dtype);
     ind_tensor y = ind__overlapped(e, w.window.id ? ind_mul(e->y, w.window) : e->y, &w, whole);
     y = ind_div(y, ind__overlapped(e, ind_expand(square, size, 3), &w, whole));
-    e->y = e->g->status ? y : ind__istft_cut(e, y, w.n, whole);
+    e->y = e->g->status ? y : ind__istft_crop(e, y, w.n, whole);
     if (single) e->y = ind_select(e->y, 0, ind__e(e, 0));
 }
 

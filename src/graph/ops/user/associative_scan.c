@@ -14,16 +14,16 @@ static ind_status ind__check_scanned(ind__infer *in, uint32_t k, uint32_t count)
     if (k < count)
         return same ? IND_OK
                     : ind__reject(in, IND_SHAPE_MISMATCH, "value %u, %s, is %s; all must have the shape of %s (%s)",
-                                  (unsigned)k, ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0),
-                                  ind__say_type(in, 0));
+                                  (unsigned)k, ind__describe_name(in, k), ind__describe_type(in, k),
+                                  ind__describe_name(in, 0), ind__describe_type(in, 0));
     if (weak) return IND_OK;
     if (ind__broadcast(in, &s, k, 0)) return in->status;
     bool expands = s.rank == x->rank;
     for (int d = 0; expands && d < s.rank; d++) expands = ind_known_eq(s.size[d], x->size[d]);
-    return expands
-               ? IND_OK
-               : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
-                             ind__say_name(in, k), ind__say_type(in, k), ind__say_name(in, 0), ind__say_type(in, 0));
+    return expands ? IND_OK
+                   : ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) does not expand to the shape of %s (%s)",
+                                 ind__describe_name(in, k), ind__describe_type(in, k), ind__describe_name(in, 0),
+                                 ind__describe_type(in, 0));
 }
 
 static ind_status ind__rule_associative_scan(ind__infer *in) {
@@ -43,7 +43,7 @@ static ind_status ind__rule_associative_scan(ind__infer *in) {
     if (ind__dim(in, 0, in->attr[0].i, x->rank, &dim) || ind__need_results(in, count)) return in->status;
     if (segmented && ind__operand(in, in->num_operands - 1)->dtype != IND_BOOL)
         return ind__reject(in, IND_TYPE_MISMATCH, "the segments are %s; they must be bool",
-                           ind__say_type(in, in->num_operands - 1));
+                           ind__describe_type(in, in->num_operands - 1));
     for (uint32_t k = 0; k < count; k++) ind__set_result(in, (int)k, ind__operand(in, k)->dtype, x->size, x->rank);
     return IND_OK;
 }
@@ -337,7 +337,7 @@ static ind_value graph__combine_finish(ind_ops *o, const ind_expr *index, int wh
 }
 
 /* The only element or, if exclusive, the identity. */
-static ind_value graph__combine_alone(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
+static ind_value graph__combine_single(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     return graph__lower_operand(o, l, (uint32_t)l->number_int, index, rank);
 }
 
@@ -367,7 +367,7 @@ static ind_status graph__lower_associative_scan(graph__lower_ctx *l, ind__box **
     for (int k = 0; k < u.num && !status; k++) {
         l->number_int = u.exclusive ? u.num + k : k;
         l->compute = ind_dtype_compute(u.dtype[k]);
-        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_alone, &results[k]);
+        status = graph__lower_loop(l, u.dtype[k], x->size, x->rank, graph__combine_single, &results[k]);
     }
     return status;
 }

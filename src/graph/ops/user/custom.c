@@ -31,7 +31,7 @@ static ind_status ind__rule_call(ind__infer *in) {
         ind_dtype takes = f->arg_dtype[k];
         if (x->weak ? ind__combine_ranks(takes, x->dtype) != takes : !ind__function_takes(takes, x->dtype)) {
             return ind__reject(in, IND_TYPE_MISMATCH, "argument %s is %s; %s does not promote to it", f->arg[k],
-                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__say_type(in, k));
+                               ind_dtype_name(takes), x->weak ? ind_dtype_name(x->dtype) : ind__describe_type(in, k));
         }
         if (ind__broadcast(in, &s, k, 0)) return in->status;
     }
@@ -52,12 +52,12 @@ static uint32_t ind__custom_operand(ind__custom *u, uint32_t tensor) {
     for (uint32_t i = 0; i < u->num; i++) {
         if (u->operand[i] == tensor) return i;
     }
-    uint32_t *place = IND__PUSH(u->graph->context, uint32_t, u->operand, u->num, u->capacity);
-    if (!place) {
+    uint32_t *slot = IND__PUSH(u->graph->context, uint32_t, u->operand, u->num, u->capacity);
+    if (!slot) {
         ind__graph_no_memory(u->graph, u->name);
         return UINT32_MAX;
     }
-    *place = tensor;
+    *slot = tensor;
     return u->num - 1;
 }
 
@@ -132,10 +132,10 @@ static ind_status ind__graph_add_function(ind_graph *g, const ind__function *f) 
     bool taken = ind__reserved_name(f->name, strlen(f->name));
     for (int op = 0; op < IND_NUM_OPS; op++) taken = taken || !strcmp(ind__op_rows[op].name, f->name);
     if (taken) return ind__graph_fail(g, IND_INVALID_ARGUMENT, "function: %s is the name of an op", f->name);
-    const ind__function **place =
+    const ind__function **slot =
         IND__PUSH(g->context, const ind__function *, g->function, g->num_functions, g->cap_functions);
-    if (!place) return ind__graph_no_memory(g, "function");
-    *place = f;
+    if (!slot) return ind__graph_no_memory(g, "function");
+    *slot = f;
     return IND_OK;
 }
 

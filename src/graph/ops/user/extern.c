@@ -10,7 +10,7 @@ static ind_status ind__declared_result(ind__infer *in, const ind__attr *types, i
     if (!ok) return ind__reject(in, IND_INVALID_ARGUMENT, "result %u has no type", (unsigned)k);
     const ind_expr *size = types->list + *at + 2;
     if (ind__need_sizes(in, size, (int)rank)) return in->status;
-    if (!ind__is_opaque_type(size, (int)rank))
+    if (!ind__is_extern_type(size, (int)rank))
         return ind__reject(in, IND_NOT_SUPPORTED,
                            "result %u: of sizes that come from data only dimension 0 can be one, and by itself", k);
     ind__set_result(in, (int)k, (ind_dtype)dtype, size, (int)rank);

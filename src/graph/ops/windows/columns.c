@@ -8,7 +8,7 @@ static ind_status ind__check_columns(ind__infer *in, const ind_expr *image, ind_
         count[s] = ind__windows_in(w, s, image[s], false);
         if (ind_known_le(ind_int(in->c, 1), count[s])) continue;
         return ind__reject(in, IND_SHAPE_MISMATCH, "an image of %s is not known to hold a window: there would be %s",
-                           ind__say_size(in, image[s]), ind__say_size(in, count[s]));
+                           ind__describe_size(in, image[s]), ind__describe_size(in, count[s]));
     }
     return IND_OK;
 }
@@ -41,8 +41,8 @@ static ind_status ind__rule_col2im(ind__infer *in) {
     if (!whole || !ind_known_eq(windows, x->size[x->rank - 1])) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; its last dimensions must be a multiple of %s (the kernel) and %s (the windows)",
-                           ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, taps),
-                           ind__say_size(in, windows));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0), ind__describe_size(in, taps),
+                           ind__describe_size(in, windows));
     }
     int rank = 0;
     if (x->rank == 3) size[rank++] = x->size[0];
@@ -117,18 +117,18 @@ static ind_status graph__lower_im2col(graph__lower_ctx *l, ind__box **results) {
 static ind_value graph__col2im_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
     const ind__window *w = &l->window;
     int image = l->result->rank, lead = image - 3;
-    ind_expr at[3], place[2], count[2], inside = ind_int(l->context, 1);
+    ind_expr at[3], position[2], count[2], inside = ind_int(l->context, 1);
     const ind_expr *step = index + image;
     (void)rank;
     for (int s = 0; s < 2; s++) {
         ind_expr i = index[lead + 1 + s];
         count[s] = ind__windows_in(w, s, l->result->size[lead + 1 + s], false);
-        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &place[s]));
+        inside = ind_expr_and(inside, graph__window_over(w, s, i, step[s], count[s], &position[s]));
     }
     ind_expr row = ind_expr_add(ind_expr_mul(index[lead], w->kernel[0]), step[0]);
     if (lead) at[0] = index[0];
     at[lead] = ind_expr_add(ind_expr_mul(row, w->kernel[1]), step[1]);
-    at[lead + 1] = ind_expr_add(ind_expr_mul(place[0], count[1]), place[1]);
+    at[lead + 1] = ind_expr_add(ind_expr_mul(position[0], count[1]), position[1]);
     return graph__lower_inside(o, l, 0, inside, at, graph__lower_zero(o, l));
 }
 

@@ -42,7 +42,7 @@ static ind_status ind__check_conv_numbers(ind__infer *in, ind__conv *c) {
         bool below = ind_known_lt(pad, c->window.stride[s]) || ind_known_lt(pad, c->window.dilation[s]);
         if (ind__is_int(pad, 0) || (ind_known_le(ind_int(in->c, 0), pad) && below)) continue;
         return ind__reject(in, IND_INVALID_ARGUMENT, "output_padding %s must be smaller than stride or dilation",
-                           ind__say_size(in, pad));
+                           ind__describe_size(in, pad));
     }
     return IND_OK;
 }
@@ -55,15 +55,16 @@ static ind_status ind__check_channels(ind__infer *in, const ind__conv *c, int ch
         return ind__reject(in, IND_INVALID_ARGUMENT, "groups is %lld; it must be greater than 0", (long long)c->groups);
     ind_expr have = x->size[channel], want = c->transposed ? w->size[0] : ind_expr_mul(w->size[1], groups);
     if (!ind_known_eq(have, want)) {
-        return ind__reject(
-            in, IND_SHAPE_MISMATCH, "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
-            ind__say_name(in, 0), ind__say_size(in, have), channel, ind__say_type(in, 0), ind__say_name(in, 1),
-            ind__say_size(in, want), ind__say_type(in, 1), (long long)c->groups, ind__say_differ(in, have, want));
+        return ind__reject(in, IND_SHAPE_MISMATCH,
+                           "%s has %s channels (dim %d of %s), %s expects %s (%s, groups %lld)%s",
+                           ind__describe_name(in, 0), ind__describe_size(in, have), channel, ind__describe_type(in, 0),
+                           ind__describe_name(in, 1), ind__describe_size(in, want), ind__describe_type(in, 1),
+                           (long long)c->groups, ind__describe_difference(in, have, want));
     }
     *out = c->transposed ? ind_expr_mul(w->size[1], groups) : w->size[0];
     if (ind_known_multiple(w->size[0], c->groups)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "dim 0 of %s (%s) is not known to be a multiple of groups, %lld",
-                       ind__say_name(in, 1), ind__say_type(in, 1), (long long)c->groups);
+                       ind__describe_name(in, 1), ind__describe_type(in, 1), (long long)c->groups);
 }
 
 static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
@@ -72,7 +73,7 @@ static ind_status ind__check_conv_bias(ind__infer *in, ind_expr channels) {
     if (ind__need_rank(in, 2, 1) || ind__need_same_dtype(in, 2, 1)) return in->status;
     if (ind_known_eq(bias->size[0], channels)) return IND_OK;
     return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; %s elements are needed, one for each channel of the result",
-                       ind__say_name(in, 2), ind__say_type(in, 2), ind__say_size(in, channels));
+                       ind__describe_name(in, 2), ind__describe_type(in, 2), ind__describe_size(in, channels));
 }
 
 static ind_status ind__rule_convolution(ind__infer *in) {
@@ -82,8 +83,8 @@ static ind_status ind__rule_convolution(ind__infer *in) {
     ind__conv c;
     ind_expr size[IND_MAX_RANK];
     if (rank < 1 || rank > 3) {
-        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions", ind__say_name(in, 1),
-                           ind__say_type(in, 1));
+        return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; a weight has 3, 4 or 5 dimensions",
+                           ind__describe_name(in, 1), ind__describe_type(in, 1));
     }
     if (ind__need_rank(in, 1, rank + 2) || ind__need_image(in, rank) || ind__need_same_dtype(in, 0, 1) ||
         ind__need_number(in, 0))
@@ -110,8 +111,8 @@ static ind_status ind__check_gradient(ind__infer *in, uint32_t k, const ind_expr
     if (fits) return IND_OK;
     char *want = ind__scratch(in);
     ind__print_type(want, sizeof in->scratch[0], g->dtype, size, rank);
-    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__say_name(in, k),
-                       ind__say_type(in, k), want);
+    return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; the op's result is %s", ind__describe_name(in, k),
+                       ind__describe_type(in, k), want);
 }
 
 /* Operands: grad_output, input, weight. All three gradients are results; unused ones are not computed. */
@@ -122,7 +123,7 @@ static ind_status ind__rule_convolution_backward(ind__infer *in) {
     if (ind__operand(in, 2)->rank < 3 || ind__operand(in, 2)->rank > 5 ||
         ind__need_rank(in, 1, ind__operand(in, 2)->rank)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; input and weight must both have 3, 4 or 5 dimensions",
-                           ind__say_name(in, 2), ind__say_type(in, 2));
+                           ind__describe_name(in, 2), ind__describe_type(in, 2));
     }
     in->operand = forward; /* the convolution's rule gives its result */
     ind_status status = ind__rule_convolution(in);
@@ -237,31 +238,31 @@ static void ind__expand_named_padding(ind__expansion *e) {
 /* The loops of a convolution: image?, group?, channel of the result, positions; channel of the operand, window. */
 typedef struct graph__conv_index {
     ind_expr channel; /* of the operand, over all groups */
-    const ind_expr *place, *window;
+    const ind_expr *position, *window;
     ind_expr group, out, in; /* channels within the group */
 } graph__conv_index;
 
 static graph__conv_index graph__conv_index_of(const graph__lower_ctx *l, const ind_expr *index) {
-    int next = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1; /* 1 if there is a batch */
+    int next = graph__lower_operand_info(l, 0)->rank - l->conv.shape.window.rank - 1; /* 1 if there is a batch */
     graph__conv_index at = {.group = ind_int(l->context, 0)};
-    if (l->conv.groups > 1) at.group = index[next++];
+    if (l->conv.shape.groups > 1) at.group = index[next++];
     at.out = index[next++];
-    at.place = index + next;
-    next += l->conv.window.rank;
+    at.position = index + next;
+    next += l->conv.shape.window.rank;
     at.in = index[next++];
     at.window = index + next;
-    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv_channels), at.in);
+    at.channel = ind_expr_add(ind_expr_mul(at.group, l->conv.channels), at.in);
     return at;
 }
 
 /* Returns whether position o of the result has an input element under element k of the window, and its index.
    Transposed, input element i is spread to the positions i * stride - padding + k * dilation, so the division must be
    exact. */
-static ind_expr graph__conv_place(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
-                                  ind_expr *at) {
-    const ind__window *w = &l->conv.window;
+static ind_expr graph__conv_position(const graph__lower_ctx *l, int s, ind_expr o, ind_expr k, ind_expr size,
+                                     ind_expr *at) {
+    const ind__window *w = &l->conv.shape.window;
     ind_expr step = ind_expr_mul(k, w->dilation[s]), one = ind_int(l->context, 1);
-    if (!l->conv.transposed) {
+    if (!l->conv.shape.transposed) {
         *at = ind_expr_sub(ind_expr_add(ind_expr_mul(o, w->stride[s]), step), w->padding[s]);
         return graph__and_within(one, *at, size);
     }
@@ -274,13 +275,13 @@ static ind_value graph__conv_input(ind_ops *o, const ind_expr *index, int rank, 
     const ind__box *x = l->product.a;
     graph__conv_index c = graph__conv_index_of(l, index);
     ind_expr at[IND_MAX_RANK], inside = ind_int(l->context, 1);
-    int lead = x->rank - l->conv.window.rank - 1;
+    int lead = x->rank - l->conv.shape.window.rank - 1;
     (void)rank;
     for (int d = 0; d < lead; d++) at[d] = index[d];
     at[lead] = c.channel;
-    for (int s = 0; s < l->conv.window.rank; s++) {
+    for (int s = 0; s < l->conv.shape.window.rank; s++) {
         int d = lead + 1 + s;
-        inside = ind_expr_and(inside, graph__conv_place(l, s, c.place[s], c.window[s], x->size[d], &at[d]));
+        inside = ind_expr_and(inside, graph__conv_position(l, s, c.position[s], c.window[s], x->size[d], &at[d]));
     }
     ind_value outer = o->mask;
     if (!ind_known_true(inside)) {
@@ -299,11 +300,11 @@ static ind_value graph__conv_weight(ind_ops *o, const ind_expr *index, int rank,
     (void)rank;
     at[0] = c.channel;
     at[1] = c.out;
-    if (!l->conv.transposed) {
-        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv_outputs), c.out);
+    if (!l->conv.shape.transposed) {
+        at[0] = ind_expr_add(ind_expr_mul(c.group, l->conv.outputs), c.out);
         at[1] = c.in;
     }
-    for (int s = 0; s < l->conv.window.rank; s++) at[2 + s] = c.window[s];
+    for (int s = 0; s < l->conv.shape.window.rank; s++) at[2 + s] = c.window[s];
     return graph__lower_cast(o, ind__box_load(o, l->product.b, at, l->product.b->rank), l->compute);
 }
 
@@ -312,15 +313,15 @@ static ind_value graph__conv_single(ind_ops *o, const ind_expr *index, int rank,
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    for (int s = 0; s <= l->conv.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
+    for (int s = 0; s <= l->conv.shape.window.rank; s++) at[rank + s] = ind_int(l->context, 0);
     return ind_op_mul(o, graph__conv_input(o, at, rank, user), graph__conv_weight(o, at, rank, user));
 }
 
 /* Sums over channels and windows, with sizes l->product.size. */
 static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
-    ind_expr range[4] = {l->conv_channels};
-    int n = 1 + l->conv.window.rank;
-    for (int s = 0; s < l->conv.window.rank; s++) range[1 + s] = l->conv.window.kernel[s];
+    ind_expr range[4] = {l->conv.channels};
+    int n = 1 + l->conv.shape.window.rank;
+    for (int s = 0; s < l->conv.shape.window.rank; s++) range[1 + s] = l->conv.shape.window.kernel[s];
     ind_expr count = ind_expr_product(l->context, range, n);
     graph__typed_number zero = {l->result->dtype, 0, 0};
     if (graph__size_is_zero(count) || graph__size_is_one(count)) {
@@ -343,9 +344,9 @@ static ind_status graph__conv_sums(graph__lower_ctx *l, ind__box **out) {
 
 /* Adds the bias of the result's channel: its group's channels come after those of the earlier groups. */
 static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
-    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.window.rank - 1;
+    int lead = graph__lower_operand_info(l, 0)->rank - l->conv.shape.window.rank - 1;
     ind_expr channel = index[lead];
-    if (l->conv.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv_outputs), index[lead + 1]);
+    if (l->conv.shape.groups > 1) channel = ind_expr_add(ind_expr_mul(channel, l->conv.outputs), index[lead + 1]);
     ind_value bias = ind__box_load(o, graph__lower_operand_box(l, 2), &channel, 1);
     return ind_op_add(o, ind__box_load(o, l->part[0], index, rank), graph__lower_cast(o, bias, l->compute));
 }
@@ -354,16 +355,16 @@ static ind_value graph__conv_biased(ind_ops *o, const ind_expr *index, int rank,
 static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t b, const ind__tensor_info *y,
                                       ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, b);
-    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.groups);
-    int channel = y->rank - l->conv.window.rank - 1, rank = 0;
-    l->conv_channels = l->conv.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
-    l->conv_outputs = l->conv.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
+    ind_expr *size = l->product.size, groups = ind_int(l->context, l->conv.shape.groups);
+    int channel = y->rank - l->conv.shape.window.rank - 1, rank = 0;
+    l->conv.channels = l->conv.shape.transposed ? ind_expr_floordiv(w->size[0], groups) : w->size[1];
+    l->conv.outputs = l->conv.shape.transposed ? w->size[1] : ind_expr_floordiv(w->size[0], groups);
     l->product.a = graph__stored_operand(l, a);
     l->product.b = graph__stored_operand(l, b);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
     for (int d = 0; d < y->rank; d++) {
-        if (d == channel && l->conv.groups > 1) size[rank++] = groups;
-        size[rank++] = d == channel ? l->conv_outputs : y->size[d];
+        if (d == channel && l->conv.shape.groups > 1) size[rank++] = groups;
+        size[rank++] = d == channel ? l->conv.outputs : y->size[d];
     }
     l->product.rank = rank;
     return graph__conv_sums(l, out);
@@ -371,7 +372,7 @@ static ind_status graph__conv_product(graph__lower_ctx *l, uint32_t a, uint32_t 
 
 static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *y = l->result;
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv);
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 1), &l->conv.shape);
     ind_status status = graph__conv_product(l, 0, 1, y, results);
     if (status == IND_OK && graph__lower_has_operand(l, 2)) {
         l->part[0] = results[0];
@@ -387,10 +388,10 @@ static ind_status graph__lower_convolution(graph__lower_ctx *l, ind__box **resul
 static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.a;
-    int spatial = l->conv.window.rank, next = l->conv.groups > 1;
+    int spatial = l->conv.shape.window.rank, next = l->conv.shape.groups > 1;
     const ind_expr *sum = index + rank - spatial - 1;
     ind_expr at[IND_MAX_RANK] = {sum[0], index[next]};
-    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_outputs), at[1]);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv.outputs), at[1]);
     for (int s = 0; s < spatial; s++) at[2 + s] = sum[1 + s];
     return graph__lower_cast(o, ind__box_load(o, x, at, x->rank), l->compute);
 }
@@ -398,11 +399,11 @@ static ind_value graph__weight_gradient_dense(ind_ops *o, const ind_expr *index,
 static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     const ind__box *x = l->product.b;
-    const ind__window *w = &l->conv.window;
-    int next = l->conv.groups > 1;
+    const ind__window *w = &l->conv.shape.window;
+    int next = l->conv.shape.groups > 1;
     const ind_expr *sum = index + rank - w->rank - 1;
     ind_expr at[IND_MAX_RANK] = {sum[0], index[next + 1]}, inside = ind_int(l->context, 1);
-    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv_channels), at[1]);
+    if (next) at[1] = ind_expr_add(ind_expr_mul(index[0], l->conv.channels), at[1]);
     for (int s = 0; s < w->rank; s++) {
         ind_expr step = ind_expr_mul(index[next + 2 + s], w->dilation[s]);
         at[2 + s] = ind_expr_sub(ind_expr_add(ind_expr_mul(sum[1 + s], w->stride[s]), step), w->padding[s]);
@@ -421,7 +422,7 @@ static ind_value graph__weight_gradient_windowed(ind_ops *o, const ind_expr *ind
 static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index, int rank, void *user) {
     const graph__lower_ctx *l = user;
     ind_expr at[2 * IND_MAX_RANK];
-    int n = l->conv.window.rank + 1;
+    int n = l->conv.shape.window.rank + 1;
     for (int d = 0; d < rank; d++) at[d] = index[d];
     for (int s = 0; s < n; s++) at[rank + s] = ind_int(l->context, 0);
     return ind_op_mul(o, graph__weight_gradient_dense(o, at, rank + n, user),
@@ -431,15 +432,15 @@ static ind_value graph__weight_gradient_single(ind_ops *o, const ind_expr *index
 static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transposed, ind__box **out) {
     const ind__tensor_info *w = graph__lower_operand_info(l, 2),
                            *dense = graph__lower_operand_info(l, transposed ? 1 : 0);
-    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.groups);
-    int rank = 0, n = 1 + l->conv.window.rank;
+    ind_expr size[IND_MAX_RANK], groups = ind_int(l->context, l->conv.shape.groups);
+    int rank = 0, n = 1 + l->conv.shape.window.rank;
     l->product.a = graph__stored_operand(l, transposed ? 1 : 0);
     l->product.b = graph__stored_operand(l, transposed ? 0 : 1);
     if (!l->product.a || !l->product.b) return ind__failed(l->context);
-    l->conv_outputs = ind_expr_floordiv(w->size[0], groups);
-    l->conv_channels = w->size[1];
-    if (l->conv.groups > 1) size[rank++] = groups;
-    size[rank++] = l->conv_outputs;
+    l->conv.outputs = ind_expr_floordiv(w->size[0], groups);
+    l->conv.channels = w->size[1];
+    if (l->conv.shape.groups > 1) size[rank++] = groups;
+    size[rank++] = l->conv.outputs;
     for (int d = 1; d < w->rank; d++) size[rank++] = w->size[d];
     ind_expr range[4] = {dense->size[0]};
     for (int s = 1; s < n; s++) range[s] = dense->size[1 + s];
@@ -462,18 +463,18 @@ static ind_status graph__lower_weight_gradient(graph__lower_ctx *l, bool transpo
                                  .user = l};
         if (ind__box_reduction(l->w->program, &d, out)) return ind__failed(l->context);
     }
-    if (*out && l->conv.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
+    if (*out && l->conv.shape.groups > 1) *out = ind__box_reshape(l->w->program, *out, w->size, w->rank);
     return *out ? IND_OK : ind__failed(l->context);
 }
 
 /* Gradients of input, weight and bias. The input's gradient is the transposed convolution. */
 static ind_status graph__lower_convolution_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *x = graph__lower_operand_info(l, 1);
-    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv);
-    bool transposed = l->conv.transposed;
-    l->conv.transposed = !transposed;
+    (void)ind__conv_of(l->w->graph, l->node->op, l->node->attr, graph__lower_operand_info(l, 2), &l->conv.shape);
+    bool transposed = l->conv.shape.transposed;
+    l->conv.shape.transposed = !transposed;
     ind_status status = graph__conv_product(l, 0, 2, x, &results[0]);
-    if (status == IND_OK && l->conv.groups > 1) {
+    if (status == IND_OK && l->conv.shape.groups > 1) {
         results[0] = ind__box_reshape(l->w->program, results[0], x->size, x->rank);
         if (!results[0]) status = ind__failed(l->context);
     }

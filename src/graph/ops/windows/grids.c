@@ -11,7 +11,7 @@ static ind_status ind__rule_grid_sampler(ind__infer *in) {
     if (ind__need_agree(in, batch)) return in->status;
     if (!ind__is_int(grid->size[dims + 1], dims)) {
         return ind__reject(in, IND_SHAPE_MISMATCH, "%s is %s; its last dimension must be %d: x, y%s",
-                           ind__say_name(in, 1), ind__say_type(in, 1), dims, dims > 2 ? " and z" : "");
+                           ind__describe_name(in, 1), ind__describe_type(in, 1), dims, dims > 2 ? " and z" : "");
     }
     if (mode < 0 || mode > (dims == 2 ? 2 : 1) || padding < 0 || padding > 2) {
         return ind__reject(in, IND_INVALID_ARGUMENT,
@@ -69,7 +69,7 @@ static void ind__expand_affine_grid(ind__expansion *e) {
         !ind_known_eq(ind_tensor_size(e->x[0], 0), e->a[0].list[0])) {
         char text[300];
         ind__refuse(e, IND_SHAPE_MISMATCH, "%s must be [N, 2, 3] for 4 sizes or [N, 3, 4] for 5, the first of them N",
-                    ind__say_operand(e, 0, text, sizeof text));
+                    ind__describe_operand(e, 0, text, sizeof text));
         return;
     }
     ind_tensor sum = {e->g, 0};
@@ -140,13 +140,14 @@ static ind_value graph__grid_padded(ind_ops *o, const graph__lower_ctx *l, ind_v
 }
 
 /* Loads the image's element at a position per dimension; 0 outside of the image. */
-static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index, const ind_value *place) {
+static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_expr *index,
+                                     const ind_value *position) {
     const ind__box *x = graph__lower_operand_box(l, 0);
     const int dims = x->rank - 2;
     ind_value at[3], inside = {0}, outer = o->mask, zero = ind_op_constant_int(o, 0, IND_I64);
     ind_expr from[5] = {index[0], index[1]};
     for (int s = 0; s < dims; s++) {
-        at[s] = ind_op_cast(o, place[s], IND_I64);
+        at[s] = ind_op_cast(o, position[s], IND_I64);
         ind_value size = ind_op_index(o, x->size[2 + s], IND_I64);
         ind_value within = ind_op_and(o, ind_op_le(o, zero, at[s]), ind_op_lt(o, at[s], size));
         inside = inside.id ? ind_op_and(o, inside, within) : within;
@@ -160,14 +161,14 @@ static ind_value graph__grid_element(ind_ops *o, graph__lower_ctx *l, const ind_
 
 /* Per dimension: the positions that contribute, and their weights. */
 typedef struct graph__grid_taps {
-    ind_value place[3][4], weight[3][4];
+    ind_value position[3][4], weight[3][4];
     int num;
 } graph__grid_taps;
 
 static void graph__linear_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid_taps *t, int s, ind_value x) {
     ind_value unit = ind_op_constant(o, 1, l->compute), first = ind_op_floor(o, x), next = ind_op_add(o, first, unit);
-    t->place[s][0] = first;
-    t->place[s][1] = next;
+    t->position[s][0] = first;
+    t->position[s][1] = next;
     t->weight[s][0] = ind_op_sub(o, next, x);
     t->weight[s][1] = ind_op_sub(o, x, first);
 }
@@ -187,7 +188,7 @@ static void graph__cubic_taps(ind_ops *o, const graph__lower_ctx *l, graph__grid
     ind_value back = ind_op_sub(o, unit, after);
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_value at = ind_op_add(o, first, ind_op_constant(o, k - 1, l->compute)), distance = k < 2 ? after : back;
-        t->place[s][k] = graph__grid_padded(o, l, at, size);
+        t->position[s][k] = graph__grid_padded(o, l, at, size);
         t->weight[s][k] = k == 0 || k == 3
                               ? graph__cubic(o, ind_op_add(o, distance, unit), a, -5 * a, 8 * a, -4 * a, l->compute)
                               : graph__cubic(o, distance, a + 2, -(a + 3), 0, 1, l->compute);
@@ -199,13 +200,13 @@ static ind_value graph__grid_sum(ind_ops *o, graph__lower_ctx *l, const ind_expr
     const int all = dims == 3 ? t->num * t->num * t->num : t->num * t->num;
     ind_value sum = {0};
     for (int k = 0; k < all; k++) {
-        ind_value place[3], weight = {0};
+        ind_value position[3], weight = {0};
         for (int s = dims - 1, left = k; s >= 0; s--, left /= t->num) {
             ind_value w = t->weight[s][left % t->num];
-            place[s] = t->place[s][left % t->num];
+            position[s] = t->position[s][left % t->num];
             weight = weight.id ? ind_op_mul(o, w, weight) : w;
         }
-        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, place), weight);
+        ind_value v = ind_op_mul(o, graph__grid_element(o, l, index, position), weight);
         sum = sum.id ? ind_op_add(o, sum, v) : v;
     }
     return sum;

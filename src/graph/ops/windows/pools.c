@@ -6,7 +6,7 @@ static ind_status ind__need_averaged(ind__infer *in, bool adaptive) {
     const ind_dtype dtype = ind__operand(in, 0)->dtype;
     if (dtype == IND_I64 || ind_dtype_is_float(dtype)) return IND_OK;
     return ind__reject(in, IND_TYPE_MISMATCH, "%s is %s; averages are of f16, bf16, f32, f64 and i64",
-                       ind__say_name(in, 0), ind__say_type(in, 0));
+                       ind__describe_name(in, 0), ind__describe_type(in, 0));
 }
 
 static bool ind__is_max_pool(ind_graph_op op) {
@@ -32,7 +32,7 @@ static ind_status ind__rule_pool(ind__infer *in) {
         int d = x->rank - w.rank + s;
         if (!ind_known_le(ind_expr_mul(two, w.padding[s]), ind_expr_add(ind__window_reach(&w, s), ind_int(in->c, 1)))) {
             return ind__reject(in, IND_INVALID_ARGUMENT, "padding %s is more than half of the kernel",
-                               ind__say_size(in, w.padding[s]));
+                               ind__describe_size(in, w.padding[s]));
         }
         size[d] = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (ind__need_windows(in, size[d], d)) return in->status;
@@ -90,8 +90,9 @@ static ind_status ind__rule_pool_backward(ind__infer *in) {
         ind_expr windows = ind__windows_in(&w, s, x->size[d], ceil->i != 0);
         if (!ind_known_eq(windows, grad->size[d]))
             return ind__reject(in, IND_SHAPE_MISMATCH, "%s (%s) has %s in dim %d; the windows over %s (%s) are %s",
-                               ind__say_name(in, 0), ind__say_type(in, 0), ind__say_size(in, grad->size[d]), d,
-                               ind__say_name(in, 1), ind__say_type(in, 1), ind__say_size(in, windows));
+                               ind__describe_name(in, 0), ind__describe_type(in, 0),
+                               ind__describe_size(in, grad->size[d]), d, ind__describe_name(in, 1),
+                               ind__describe_type(in, 1), ind__describe_size(in, windows));
     }
     ind__set_result(in, 0, x->dtype, x->size, x->rank);
     return IND_OK;
@@ -453,18 +454,18 @@ static void graph__avg_backward_element(ind_ops *o, const ind_expr *index, int r
     ind_value mask = ind_known_true(inside) ? (ind_value){0} : ind_op_index(o, inside, IND_BOOL);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, whole), l->compute);
     v = ind_op_div(o, v, ind_op_index(o, count, l->compute));
-    ind__emit_scatter(o, to, at, whole, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, whole, v, mask, l->scatter.mode);
 }
 
 static void graph__max_backward_element(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l) {
     const ind__tensor_info *x = l->result;
     ind_expr at[IND_MAX_RANK], plane = ind_expr_product(l->context, x->size + rank - 2, 2);
-    ind_value mask = {0}, place = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
+    ind_value mask = {0}, element = graph__lower_operand_as(o, l, 2, index, rank, IND_I64);
     for (int d = 0; d < rank; d++) at[d] = index[d];
-    ind_expr flat = graph__lower_target(o, place, plane, false, &mask);
+    ind_expr flat = graph__lower_target(o, element, plane, false, &mask);
     ind__delinearise(l->context, flat, x->size + rank - 2, 2, at + rank - 2);
     ind_value v = graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), index, rank), l->compute);
-    ind__emit_scatter(o, to, at, rank, v, mask, l->mode);
+    ind__emit_scatter(o, to, at, rank, v, mask, l->scatter.mode);
 }
 
 static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l) {
@@ -472,8 +473,8 @@ static ind_value graph__rounded_element(ind_ops *o, const ind_expr *index, int r
 }
 
 /* Adds by fn, over the loops of `size`, to zeros like the result; then casts to the result's type. */
-static ind_status graph__lower_added_up(graph__lower_ctx *l, const ind_expr *size, int rank, graph__lower_scatter_fn fn,
-                                        ind__box **results) {
+static ind_status graph__lower_scatter_sum(graph__lower_ctx *l, const ind_expr *size, int rank,
+                                           graph__lower_scatter_fn fn, ind__box **results) {
     const ind__tensor_info *y = l->result;
     ind__box *base;
     ind_status status = graph__lower_zeros(l, l->compute, y->size, y->rank, &base);
@@ -497,12 +498,12 @@ static ind_status graph__lower_avg_pool_backward(graph__lower_ctx *l, ind__box *
     memcpy(l->adaptive, f.l.adaptive, sizeof l->adaptive);
     for (int d = 0; d < grad->rank; d++) size[d] = grad->size[d];
     for (int s = 0; s < 2; s++) size[grad->rank + s] = l->window.kernel[s];
-    return graph__lower_added_up(l, size, grad->rank + 2, graph__avg_backward_element, results);
+    return graph__lower_scatter_sum(l, size, grad->rank + 2, graph__avg_backward_element, results);
 }
 
 static ind_status graph__lower_max_pool_backward(graph__lower_ctx *l, ind__box **results) {
     const ind__tensor_info *grad = graph__lower_operand_info(l, 0);
-    return graph__lower_added_up(l, grad->size, grad->rank, graph__max_backward_element, results);
+    return graph__lower_scatter_sum(l, grad->size, grad->rank, graph__max_backward_element, results);
 }
 
 /* ---- pools: implementations */

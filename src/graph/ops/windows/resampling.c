@@ -62,12 +62,12 @@ static ind_status ind__check_resample(ind__infer *in, ind__resample *r) {
             in, IND_INVALID_ARGUMENT,
             "mode is \"%.40s\"; allowed for %s (%s): \"nearest\", \"nearest-exact\", \"area\", \"linear\" (3-d), "
             "\"bilinear\" and \"bicubic\" (4-d), \"trilinear\" (5-d)",
-            in->attr[2].s ? in->attr[2].s : "", ind__say_name(in, 0), ind__say_type(in, 0));
+            in->attr[2].s ? in->attr[2].s : "", ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (r->rank < 1 || r->rank > 3 || ind__need_rank(in, 0, r->rank + 2)) {
         return ind__reject(in, IND_SHAPE_MISMATCH,
                            "%s is %s; a batch, channels and 1 to 3 dimensions of this op are needed",
-                           ind__say_name(in, 0), ind__say_type(in, 0));
+                           ind__describe_name(in, 0), ind__describe_type(in, 0));
     }
     if (!scales) {
         return ind__reject(in, IND_INVALID_ARGUMENT, "1 or %d positive scale factors are needed", r->rank);
@@ -95,7 +95,7 @@ static ind_status ind__rule_upsample(ind__infer *in) {
         if (!ind__ok(size[d])) {
             return ind__reject(in, IND_NOT_SUPPORTED,
                                "dim %d of %s (%s) times %g is no expression of sizes; give the output size", d,
-                               ind__say_name(in, 0), ind__say_type(in, 0), r.scale[s]);
+                               ind__describe_name(in, 0), ind__describe_type(in, 0), r.scale[s]);
         }
         if (ind__need_positive(in, size[d], "output size") || ind__need_positive(in, x->size[d], "input size"))
             return in->status;
@@ -192,10 +192,10 @@ static ind_tensor ind__cubic_along(const ind__expansion *e, ind_tensor x, int di
                                    double scale) {
     const ind_dtype dtype = ind_tensor_dtype(x);
     ind_expr in = ind_tensor_size(x, dim), zero = ind__e(e, 0), one = ind__e(e, 1);
-    ind_tensor place = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
+    ind_tensor position = ind_arange(e->g, zero, out, one, dtype), sum = {e->g, 0};
     ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
-    place = corners ? ind_mul(place, step) : ind__plus(e, ind_mul(ind__plus(e, place, 0.5), step), -0.5);
-    ind_tensor first = ind_floor(place), t = ind_sub(place, first), back = ind_sub(ind__num(e, 1), t);
+    position = corners ? ind_mul(position, step) : ind__plus(e, ind_mul(ind__plus(e, position, 0.5), step), -0.5);
+    ind_tensor first = ind_floor(position), t = ind_sub(position, first), back = ind_sub(ind__num(e, 1), t);
     const double a = -0.75;
     for (int k = 0; k < 4; k++) { /* offsets -1, 0, 1 and 2 from the first */
         ind_tensor distance = k < 2 ? t : back;
@@ -253,12 +253,12 @@ static ind_expr ind__aa_taps(const ind__expansion *e, ind_expr in, ind_expr out,
 
 /* For each element of the result, [out, taps]: the elements that contribute, their normalised weights, and whether the
    tap exists. */
-typedef struct ind__aa_met {
+typedef struct ind__aa_contributors {
     ind_tensor at, weight, inside;
-} ind__aa_met;
+} ind__aa_contributors;
 
-static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out, ind_expr taps,
-                                   ind_dtype dtype) {
+static ind__aa_contributors ind__aa_weights(const ind__expansion *e, ind_tensor step, ind_expr in, ind_expr out,
+                                            ind_expr taps, ind_dtype dtype) {
     const bool cubic = e->node->op == IND_OP_UPSAMPLE_BICUBIC2D_AA;
     ind_expr zero = ind__e(e, 0), one = ind__e(e, 1);
     ind_tensor wide = ind_maximum(ind_add(ind_full(e->g, NULL, 0, 0, dtype), step), ind__num(e, 1));
@@ -267,7 +267,7 @@ static ind__aa_met ind__aa_weights(const ind__expansion *e, ind_tensor step, ind
     ind_tensor first = ind__plus(e, ind_sub(middle, reach), 0.5), end = ind__plus(e, ind_add(middle, reach), 0.5);
     ind_tensor last = ind__size_number(e, ind_expr_sub(in, one), IND_I64);
     first = ind_unsqueeze(ind_cast(ind_relu(first), IND_I64), 1);
-    ind__aa_met met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
+    ind__aa_contributors met = {.at = ind_add(first, ind_arange(e->g, zero, taps, one, IND_I64))};
     ind_tensor distance = ind_sub(ind__plus(e, ind_cast(met.at, dtype), 0.5), ind_unsqueeze(middle, 1));
     met.inside = ind_lt(met.at, ind_unsqueeze(ind_cast(end, IND_I64), 1));
     met.inside = ind_logical_and(met.inside, ind_le(met.at, last));
@@ -284,7 +284,7 @@ static ind_tensor ind__aa_along(const ind__expansion *e, ind_tensor x, int dim, 
     ind_expr in = ind_tensor_size(x, dim), taps = ind__aa_taps(e, in, out, half, corners, scale);
     ind_expr both[2] = {out, taps};
     ind_tensor step = ind__resampled_step(e, in, out, corners, scale, dtype);
-    ind__aa_met met = ind__aa_weights(e, step, in, out, taps, dtype);
+    ind__aa_contributors met = ind__aa_weights(e, step, in, out, taps, dtype);
     for (int d = dim; d < ind_tensor_rank(x) - 1; d++) {
         met.weight = ind_unsqueeze(met.weight, -1);
         met.inside = ind_unsqueeze(met.inside, -1);
@@ -368,13 +368,13 @@ static bool graph__nearest_is_exact(const graph__lower_ctx *l, const ind__resamp
     }
     if (out > 1 << 16) return false;
     for (int64_t i = 0; i < out; i++) {
-        int64_t place = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
-        if ((place < in ? place : in - 1) != twice * in / (2 * out)) return false;
+        int64_t position = (int64_t)floorf(((float)i + shift) * step), twice = 2 * i + (shift > 0);
+        if ((position < in ? position : in - 1) != twice * in / (2 * out)) return false;
     }
     return true;
 }
 
-static ind_expr graph__nearest_place(const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i) {
+static ind_expr graph__nearest_position(const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], out = l->result->size[2 + s];
     ind_expr two = ind_int(l->context, 2);
     if (r->mode == IND__NEAREST) return ind_expr_floordiv(ind_expr_mul(i, in), out);
@@ -400,7 +400,7 @@ static ind_value graph__nearest_element(ind_ops *o, const ind_expr *index, int r
     for (int d = 0; d < rank; d++) {
         bool exact = d < 2 || graph__nearest_is_exact(l, &r, d - 2);
         at[d] = d < 2   ? index[d]
-                : exact ? graph__nearest_place(l, &r, d - 2, index[d])
+                : exact ? graph__nearest_position(l, &r, d - 2, index[d])
                         : graph__nearest_computed(o, l, &r, d - 2, index[d]);
     }
     return graph__lower_cast(o, ind__box_load(o, graph__lower_operand_box(l, 0), at, rank), l->compute);
@@ -415,17 +415,17 @@ typedef struct graph__neighbours {
 static void graph__find_neighbours(ind_ops *o, const graph__lower_ctx *l, const ind__resample *r, int s, ind_expr i,
                                    graph__neighbours *n) {
     ind_expr in = graph__lower_operand_info(l, 0)->size[2 + s], one = ind_int(l->context, 1);
-    ind_value place = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
+    ind_value position = ind_op_index(o, i, l->compute), step = graph__resample_step(o, l, r, s, l->compute);
     ind_value half = ind_op_constant(o, 0.5, l->compute);
-    if (!r->align_corners) place = ind_op_add(o, place, half);
-    place = ind_op_mul(o, place, step);
+    if (!r->align_corners) position = ind_op_add(o, position, half);
+    position = ind_op_mul(o, position, step);
     if (!r->align_corners) {
-        place = ind_op_maximum(o, ind_op_sub(o, place, half), ind_op_constant(o, 0, l->compute));
+        position = ind_op_maximum(o, ind_op_sub(o, position, half), ind_op_constant(o, 0, l->compute));
     }
     ind_value last = ind_op_index(o, ind_expr_sub(in, one), IND_I64);
-    ind_value first = ind_op_minimum(o, ind_op_cast(o, place, IND_I64), last);
+    ind_value first = ind_op_minimum(o, ind_op_cast(o, position, IND_I64), last);
     ind_value second = ind_op_minimum(o, ind_op_add(o, first, ind_op_constant_int(o, 1, IND_I64)), last);
-    n->weight[1] = ind_op_sub(o, place, ind_op_cast(o, first, l->compute));
+    n->weight[1] = ind_op_sub(o, position, ind_op_cast(o, first, l->compute));
     n->weight[1] = ind_op_minimum(o, n->weight[1], ind_op_constant(o, 1, l->compute));
     n->weight[0] = ind_op_sub(o, ind_op_constant(o, 1, l->compute), n->weight[1]);
     n->at[0] = ind_op_indirect(o, first, in, false);
