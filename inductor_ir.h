@@ -7870,7 +7870,7 @@ bool ind_known_disjoint(ind_expr a, ind_expr a_size, ind_expr b, ind_expr b_size
 /* --------------------------------------------------------------------------------------------- >>expr-text */
 
 /* Printing has two steps. First an expression becomes a form, a tree of the text to write, chosen by the number of
-   operations, then by the number of characters. Then a table of spellings writes the form. A form is used for text only
+   operations, then by the number of characters. Then a table of operator formats writes the form. A form is used for text only
    if the constructors turn it back into the same expression, so no rule below has to be trusted for that. */
 
 enum { /* forms beyond the kinds of expressions */
@@ -7878,7 +7878,7 @@ enum { /* forms beyond the kinds of expressions */
        IR__FORM_CEILDIV,
        IR__FORM_DIV_CALL, /* quotients in C whose operands may be negative */
        IR__FORM_MOD_CALL,
-       IR__FORM_OTHERWISE, /* spelling only: the text before the last operand of Where */
+       IR__FORM_OTHERWISE, /* format only: the text before the last operand of Where */
        IR__NUM_FORM_OPS
 };
 
@@ -7934,7 +7934,7 @@ typedef struct ir__op_format {
     int first, other;
 } ir__op_format;
 
-/* Spellings common to text and the C forms. */
+/* Formats common to text and the C forms. */
 #define IR__FORMAT_COMMON                                                                                              \
     [IND_EXPR_ADD] = {5, "", " + ", "", 5, 5}, [IND_EXPR_MUL] = {6, "", "*", "", 7, 7},                                \
     [IND_EXPR_MOD] = {6, "", " % ", "", 6, 7}, [IND_EXPR_EQ] = {4, "", " == ", "", 5, 5},                              \
