@@ -3,8 +3,6 @@
    word, where there is no NVRTC). Every allocation failing in turn gives a status and leaks nothing.
 
    `test_codegen NAME` prints the plan and the sources of one program instead. */
-#define INDUCTOR_IR_IMPLEMENTATION
-#define INDUCTOR_SCHED_IMPLEMENTATION
 #define INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION
 #include "inductor_codegen_cuda.h"
 
