@@ -76,7 +76,8 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
+   >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -88,6 +89,67 @@ extern "C" {
 
 /* ================================================================================================ src/cuda/target.h */
 /* ------------------------------------------------------------------------------------------------ >>target */
+
+/* Thresholds of the code generator: field, value, what it is, source. All were measured on an H200, or follow from its
+   data sheet. No other device was measured: the values are the same for all targets. */
+#define IND_THRESHOLDS(X)                                                                                              \
+    X(flight_bytes, 32, "bytes that a thread should have in flight",                                                   \
+      "three times rate / SMs x latency (4275 B/ns, 132, 700 ns), over 2048 threads; sums, norms, softmax of short "   \
+      "rows")                                                                                                          \
+    X(lane_registers, 32, "registers of a lane for its part of a short row",                                           \
+      "half of all threads resident; sums, norms, softmax of short rows")                                              \
+    X(edge_rounds, 4, "iterations in which the lanes of a misaligned row take its edges", "rows of 3 to 1024")         \
+    X(kept_registers, 64, "registers of a thread for its part of a row", "1024 threads of 64 registers fill an SM")    \
+    X(full_threads, 1024, "threads of 64 registers that fill an SM", "65,536 registers")                               \
+    X(few_elements, 16, "elements of a row in a thread, at least",                                                     \
+      "layer_norm of 4096 bf16: NVRTC 61 ms with 32 elements, 47 with 16; 99 and 100 % of a copy")                     \
+    X(few_threads, 256, "threads of a block whose threads hold so few elements", "layer_norm of 4096 and 8192 bf16")   \
+    X(warp_registers, 32, "registers of a lane of an aligned row beside those that hold it", "rows of 256 to 1024")    \
+    X(warp_blocks, 6, "resident blocks of 128 threads that keep enough loads in flight", "rows of 256 to 1024")        \
+    X(staged_registers, 20, "registers of a thread that are not for a staged row",                                     \
+      "NVRTC 13.0, layer_norm and softmax")                                                                            \
+    X(edge_registers, 14, "more of them if rows are misaligned", "NVRTC 13.0, layer_norm and softmax")                 \
+    X(most_found, 128, "registers of vectors whose elements are found by index arithmetic",                            \
+      "of 255 a thread may have")                                                                                      \
+    X(joined_vectors, 64, "vectors of a row from which on misaligned loads are combined from two aligned vectors",     \
+      "layer_norm of 257 bf16: 91 % of a copy by elements, 79 % combined")                                             \
+    X(shifted_vectors, 8, "vectors of a row from which on its edges are peeled",                                       \
+      "rows of 67 bf16 gain, of 35 lose; with 4 vectors half of the lanes have an edge")                               \
+    X(shared_row, 8192, "elements of a row that all rows share, from which on it is read misaligned",                  \
+      "up to 256 threads share such rows")                                                                             \
+    X(unconditional_vectors, 64, "vectors of a row from which on every load is an aligned vector",                     \
+      "edges cost a twentieth of a row there")                                                                         \
+    X(least_registers, 72, "registers of a thread of misaligned rows, at least", "28 resident warps per SM")           \
+    X(across_registers, 7, "registers of each misaligned load that is combined from two vectors", "NVRTC 13.0")        \
+    X(other_registers, 24, "registers of a thread for addresses, states and temporaries", "NVRTC 13.0")                \
+    X(memory_ns, 800, "latency of memory, ns", "pointer chase with a busy memory")                                     \
+    X(looped_bytes, (128 << 10), "bytes of a looped row per block of a cluster, at least",                             \
+      "an SM moves them in 4 us, the time of two first loads and the cluster synchronisation")                         \
+    X(run_registers, 96, "registers of a thread for its part of a row and of the columns of a run",                    \
+      "layer_norm backward")                                                                                           \
+    X(scan_words, 32, "registers of a thread for its part of a scanned row", "cumsum of 1024 to 16,384")               \
+    X(gather_steps, 4, "gathered rows that a thread has in flight", "embedding and index_select")                      \
+    X(scan_flight, 32768, "bytes of the next chunk of a scan in flight per SM", "what an SM moves in a microsecond")   \
+    X(run, 8, "contiguous elements that make an access along a variable worthwhile", "32-byte sectors of f32")         \
+    X(trip_ns, 500, "time of a word from one block to another through the L2, ns", "two blocks, one word")             \
+    X(most_looks, 2, "rows that a lane of a warp waits for in the finish of a launch", "mean of losses")               \
+    X(ahead, 16, "registers of a thread for loads ahead of the barrier of a tile", "transposes")                       \
+    X(combo_threads, 512, "threads of a block in a launch of several kernels", "registers per thread")                 \
+    X(split_threads, 512, "threads of a block that shares rows",                                                       \
+      "sum of 2^28 f32, us: 1, 2, 4 blocks per SM 235.6, 234.0, 235.1; 4 of 256 threads 236.4")                        \
+    X(split_per_sm, 2, "blocks per SM that share rows", "sums of few rows")                                            \
+    X(split_flight, 128, "bytes that a thread has in flight there",                                                    \
+      "rate x latency is 29 KB per SM; sum of 2^28 f32, us: 128 bytes 234.0, 64 bytes 236.0")                          \
+    X(split_bytes, (32 << 10), "bytes that a block reads of a shared row, at least",                                   \
+      "what an SM moves in a microsecond")                                                                             \
+    X(sort_run, 4, "contiguous elements that a thread scans in a kernel that sorts", "topk with cumsum")
+
+/* 0: the value of the table. */
+typedef struct ind_thresholds {
+#define X(field, value, meaning, source) int field;
+    IND_THRESHOLDS(X)
+#undef X
+} ind_thresholds;
 
 /* What the code is made for. Zero fields are filled with the values of an H200 by ind__target_defaults. */
 typedef struct ind_target {
@@ -105,9 +167,13 @@ typedef struct ind_target {
     int f32_flops_per_ns;
     int tensor_flops_per_ns; /* f16 and bf16 products without sparsity */
     int launch_ns;           /* 1000 */
+    int sm_registers;        /* 32-bit registers of a multiprocessor */
+    int sm_threads;          /* resident threads of a multiprocessor, at most */
+    int block_shared;        /* bytes of shared memory that CUDA takes for itself for each block */
+    ind_thresholds thresholds;
 } ind_target;
 void ind__target_defaults(ind_target *t);
-/* "sm_90a" -> target. Error: IND_INVALID_ARGUMENT names what is allowed (sm_80, sm_86, sm_90a, sm_100, ...). */
+/* An architecture ("sm_90a") or a device ("L4") -> target. Error: IND_INVALID_ARGUMENT names what is allowed. */
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t);
 void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC's --gpu-architecture wants it */
 
@@ -135,7 +201,7 @@ void ind__target_name(const ind_target *t, char out[16]); /* "sm_90a": as NVRTC'
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "rows, and what is reduced of them") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -216,6 +282,7 @@ typedef struct ind__variant {
     ind_expr shared_bytes; /* dynamic shared memory */
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
+    int64_t split_blocks;  /* *_SPLIT: those that share results, at most; 0: none do */
     uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */
@@ -305,6 +372,35 @@ typedef struct ind__pieces {
     uint64_t word[IND__CG_MAX_PIECES / 64];
 } ind__pieces;
 
+/* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
+   target it is all that the text is made of. Arrays have an entry per instruction. */
+typedef struct ind__body_plan {
+    ind__loops domain;   /* the body's loops: neighbours that no access tells apart are merged, the variable that is
+                            contiguous in memory is last; indices are numbered as in the body */
+    uint32_t *varies;    /* bit d set if it depends on domain.var[d] */
+    uint8_t *only_check; /* IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
+    uint8_t *rooted;     /* is it stored, or checked, of a row without elements, too? */
+    uint8_t *stage;      /* how many reductions must be finished before it can be computed */
+    uint8_t *level;      /* how many scans of one pass over the row come before it, itself included */
+    uint8_t *kept;       /* of a LOAD: stays in registers from one pass over the row to the next, or in a tile */
+    uint8_t *vector;     /* of a LOAD or STORE: elements that it moves at once, 1: scalar */
+    uint8_t *uniform;    /* a mask of vectors, or a part of one, that varies along the variable of the vectors, but not
+                            within a vector */
+    uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
+    uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    bool starts_shifted; /* rows start misaligned, or may */
+    uint32_t leader;     /* of misaligned rows: the access whose aligned addresses they start at */
+    int64_t row_from;    /* the row has at least so many elements, by the guard */
+    uint32_t shift;      /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback;   /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;           /* 64-bit indices */
+    bool part;           /* the kernel is a part of a launch */
+    struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
+    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
+} ind__body_plan;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -318,61 +414,46 @@ typedef struct ind__writer {
     const ind_schedule *schedule;
     const ind_kernel *kernel;
     const ind_body *body; /* kernel->body */
-    ind__variant *variant;
-    ind__arena *arena;  /* the plan's */
-    ind__arena scratch; /* freed with the writer */
-    ind__loops domain;  /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that
-                           lies contiguous in memory comes last; indices are numbered as in the body */
+    const ind__variant *variant;
+    const ind__body_plan *plan;
+    ind__arena *arena;                 /* the plan's */
+    ind__arena scratch;                /* freed with the writer */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;  /* per instruction, NULL: v<number> */
-    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;     /* per instruction */
-    uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
-    uint8_t *rooted;     /* .. is it stored, or checked, of a row without elements, too? */
-    uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
-    uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
-    int join;            /* ROW_STAGED: joins of a cluster written so far */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
-    uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
-    uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
-    int scope;           /* depth of cg__begin, 1 outermost */
-    int lanes;           /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
-    int steps;           /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
-    uint8_t *uniform;    /* per instruction: a mask of vectors, or a part of one, that varies along the variable of the
-                            vectors, but not within a vector */
-    uint8_t *across;     /* per LOAD: its vectors may lie across boundaries */
-    uint8_t *through;    /* per LOAD and STORE: it moves by one from each point to the next, through all rows */
-    bool starts_shifted; /* the rows that are being written start behind boundaries, or may */
-    uint32_t leader;     /* of shifted rows: the access whose boundaries they start at */
-    uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
-    struct cg__mm_problem *matmul;       /* MATMUL: what cg__choose_matmul found out */
-    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
-    int assume;                          /* IND__ASSUME_*: likely conditions may become guards */
-    int used;                            /* those of them that did, but for ALIGNED */
-    int64_t row_from;                    /* the row has so many elements by the guard, at the least */
-    int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;                 /* there is another way behind this one */
-    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
-    bool part;                      /* the kernel becomes a part of a launch */
-    int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning;             /* in place of the formulas' choice */
-    bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
+    const char **value;             /* per instruction, NULL: v<number> */
+    const char **memory;            /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;                 /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;                /* per instruction */
+    int join;                       /* ROW_STAGED: joins of a cluster written so far */
+    uint8_t *runs;                  /* per SCAN: it runs in the pass that is being written */
+    int scope;                      /* depth of cg__begin, 1 outermost */
+    int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
+    int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
-    uint32_t shift;    /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
+
+/* What decides a kernel. */
+typedef struct cg__decider {
+    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__variant *variant;
+    ind__body_plan *plan;
+    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
+    int used;           /* those of them that did, but for ALIGNED */
+    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
+    bool more_ways;     /* there is another way behind this one */
+    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning; /* in place of the formulas' choice */
+    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+} cg__decider;
 
 /* ============================================================================== src/headers/inductor_codegen_cuda.h */
 #ifdef __cplusplus
@@ -386,1479 +467,1807 @@ typedef struct ind__writer {
 
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #define IND__CG_INT32_MAX 2147483647
 
-/* Of a multiprocessor (CUDA C Programming Guide, compute capabilities). */
-#define IND__CG_SM_REGISTERS 65536
-#define IND__CG_SM_THREADS   2048 /* at most; 1536 on sm_86 to 89 and 120 */
 #define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
+
+/* ======================================================================================= src/cuda/prelude/types.cuh */
+// Element types that are stored narrower than they are computed, and vectors.
+/* clang-format off */
+static const char *const cg__prelude_F16[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE float ind_f16_to_f32(unsigned short h) {\n",
+    "    float f;\n",
+    "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n",
+    "    return f;\n",
+    "}\n",
+    "static IND_INLINE unsigned short ind_f32_to_f16(float f) {\n",
+    "    unsigned short h;\n",
+    "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n",
+    "    return h;\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_BF16[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE float ind_bf16_to_f32(unsigned short h) {\n",
+    "    return __uint_as_float((unsigned)h << 16);\n",
+    "}\n",
+    "static IND_INLINE unsigned short ind_f32_to_bf16(float f) {\n",
+    "    unsigned short h;\n",
+    "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n",
+    "    return h;\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_F8E4M3FN[] = {
+    "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n",
+    "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n",
+    "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n",
+    "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n",
+    "}\n",
+    "static IND_INLINE unsigned char ind_f32_to_f8e4m3fn(float f) {\n",
+    "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n",
+    "    if (!(u <= 0x43e80000u)) return (unsigned char)(sign | 127u);\n",
+    "    if (u < 0x3c800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 16384.0f) - 0x46800000u));\n",
+    "    return (unsigned char)(sign | ((u - 0x3c000000u + 0x7ffffu + (u >> 20 & 1)) >> 20));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_F8E5M2[] = {
+    "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n",
+    "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n",
+    "    const unsigned u = x & 127u;\n",
+    "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n",
+    "    return __uint_as_float((u > 124 ? 0x7fffffffu : u == 124 ? 0x7f800000u : __float_as_uint(v)) | (x & 128u) << 24);\n",
+    "}\n",
+    "static IND_INLINE unsigned char ind_f32_to_f8e5m2(float f) {\n",
+    "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n",
+    "    if (u >= 0x47700000u) return (unsigned char)(sign | (u > 0x7f800000u ? 127u : 124u));\n",
+    "    if (u < 0x38800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 128.0f) - 0x43000000u));\n",
+    "    return (unsigned char)(sign | ((u - 0x38000000u + 0xfffffu + (u >> 21 & 1)) >> 21));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_VEC[] = {
+    "// N neighbours in memory, read and written by one access.\n",
+    "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n",
+    "    T at[N];\n",
+    "};\n",
+    "// Those of 16 bits are words too, of which the compiler makes the same instructions in less time.\n",
+    "template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {\n",
+    "    union {\n",
+    "        unsigned word[N / 2];\n",
+    "        unsigned short at[N];\n",
+    "    };\n",
+    "};\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load(const T *p) {\n",
+    "    return *reinterpret_cast<const ind_vec<T, N> *>(p);\n",
+    "}\n",
+    "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n",
+    "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ====================================================================================== src/cuda/prelude/memory.cuh */
+// Loads and stores: misaligned vectors, cache hints, copies into shared memory.
+/* clang-format off */
+static const char *const cg__prelude_BOUNDARY[] = {
+    "// Elements from the boundary of N elements at or before p to p.\n",
+    "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n",
+    "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_LOAD_ACROSS[] = {
+    "// N neighbours from p on, wherever that is, out of pieces of 8 bytes between boundaries. behind: elements from a\n",
+    "// boundary of N to p. Reads no more than N elements behind them.\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n",
+    "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n",
+    "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n",
+    "    union {\n",
+    "        ind_vec<T, M> part[ALL / W + 1];\n",
+    "        ind_vec<T, N> made;\n",
+    "        unsigned word[ALL + W];\n",
+    "    } x;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i <= ALL / W; i++) x.part[i] = ind_load<M>(p - before + i * M);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i + 1 < ALL + W && W > 1; i++) {\n",
+    "        const unsigned here = x.word[i], there = x.word[i + 1];\n",
+    "        x.word[i] = sizeof(T) < 4 ? __funnelshift_rc(here, there, bytes / 4 * 32) : bytes & 4 ? there : here;\n",
+    "    }\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n",
+    "        x.word[i] = __funnelshift_r(x.word[i], x.word[i + 1], bytes % 4 * 8);\n",
+    "    return x.made;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_LOAD_WORDS[] = {
+    "// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {\n",
+    "    union {\n",
+    "        ind_vec<T, N> made;\n",
+    "        unsigned word[(N * sizeof(T) + 3) / 4];\n",
+    "    } x;\n",
+    "    const int bits = (int)((unsigned long long)p % 4) * 8;\n",
+    "    const unsigned *word = reinterpret_cast<const unsigned *>((unsigned long long)p / 4 * 4);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < (int)(N * sizeof(T) / 4); i++)\n",
+    "        x.word[i] = sizeof(T) < 4 ? __funnelshift_r(word[i], word[i + 1], bits) : word[i];\n",
+    "    return x.made;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_STORE_ACROSS[] = {
+    "// One access where p stands at a boundary, else one for each element.\n",
+    "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n",
+    "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n",
+    "        ind_store(p, v);\n",
+    "        return;\n",
+    "    }\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N; j++) p[j] = v.at[j];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_LOAD_PAST[] = {
+    "// 16 bytes that are read once: they take no place in the L1.\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_past(const T *p) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    return ind_load<N>(p);\n",
+    "#else\n",
+    "    union {\n",
+    "        unsigned word[4];\n",
+    "        ind_vec<T, N> elements;\n",
+    "    } v;\n",
+    "    asm volatile(\"ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\"\n",
+    "                 : \"=r\"(v.word[0]), \"=r\"(v.word[1]), \"=r\"(v.word[2]), \"=r\"(v.word[3])\n",
+    "                 : \"l\"(__cvta_generic_to_global(p)));\n",
+    "    return v.elements;\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_LOAD_ONCE[] = {
+    "// What nobody reads again: the first to leave the L2.\n",
+    "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n",
+    "    if constexpr (sizeof(T) * N == 16) {\n",
+    "        union {\n",
+    "            uint4 words;\n",
+    "            ind_vec<T, N> elements;\n",
+    "        } v = {__ldcs((const uint4 *)p)};\n",
+    "        return v.elements;\n",
+    "    } else {\n",
+    "        return ind_load<N>(p);\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_EVICT_LAST_POLICY[] = {
+    "// Lines that are read by it leave the L2 after those of what is written.\n",
+    "static IND_INLINE unsigned long long ind_evict_last_policy(void) {\n",
+    "    unsigned long long policy = 0;\n",
+    "#ifndef IND_EMULATION\n",
+    "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(policy));\n",
+    "#endif\n",
+    "    return policy;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_EVICT_LAST[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n",
+    "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n",
+    "#endif\n",
+    "// p, through which lines are read by that policy.\n",
+    "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n",
+    "#ifdef IND_EMULATION\n",
+    "    return p;\n",
+    "#else\n",
+    "    return static_cast<const T *>(__nv_associate_access_property(p, ind_evict_last_policy()));\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_BF16_AT[] = {
+    "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n",
+    "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n",
+    "    const unsigned word = v.word[j / 2];\n",
+    "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_KEEP[] = {
+    "// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.\n",
+    "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n",
+    "#ifndef IND_EMULATION\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < (int)sizeof x / 4; i++) asm volatile(\"\" : \"+r\"(reinterpret_cast<unsigned *>(&x)[i]));\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_VEC_PART[] = {
+    "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n",
+    "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n",
+    "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n",
+    "}\n",
+    "template <int N, typename T, typename I> static IND_INLINE ind_vec<T, N> ind_load_part(const T *p, I r, I n) {\n",
+    "    if (ind_whole<N>(p, r, n)) return ind_load<N>(p);\n",
+    "    ind_vec<T, N> v;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N; j++) v.at[j] = r + j >= 0 && r + j < n ? p[j] : T(0);\n",
+    "    return v;\n",
+    "}\n",
+    "template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T *p, const ind_vec<T, N> &v, I r, I n) {\n",
+    "    if (ind_whole<N>(p, r, n)) {\n",
+    "        ind_store(p, v);\n",
+    "        return;\n",
+    "    }\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N; j++)\n",
+    "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_CP_ASYNC[] = {
+    "#ifndef IND_EMULATION\n",
+    "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n",
+    "static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {\n",
+    "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n",
+    "                 : \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_cp_async_commit(void) {\n",
+    "    asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n",
+    "}\n",
+    "template <int N> static IND_INLINE void ind_cp_async_wait(void) {\n",
+    "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_CP_ASYNC_BY[] = {
+    "#ifdef IND_EMULATION\n",
+    "static IND_INLINE char *ind_lane_place(uint4 *p) { return reinterpret_cast<char *>(p); }\n",
+    "static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned long long policy) {\n",
+    "    ind_cp_async16(to, global, 16);\n",
+    "}\n",
+    "#else\n",
+    "// The shared address p of a lane. It passes through a shuffle, so that ptxas does not know it as a sum: the sum of a\n",
+    "// register and a uniform one it leaves to the copy, which with a policy is an illegal instruction.\n",
+    "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n",
+    "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n",
+    "}\n",
+    "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n",
+    "static IND_INLINE void ind_cp_async16_by(unsigned to, const void *global, unsigned long long policy) {\n",
+    "    asm volatile(\"cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;\"\n",
+    "                 :: \"r\"(to), \"l\"(global), \"l\"(policy) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ======================================================================================== src/cuda/prelude/math.cuh */
+// Arithmetic that CUDA lacks or defines otherwise than PyTorch.
+/* clang-format off */
+static const char *const cg__prelude_MAXMIN[] = {
+    "// NaN if either is NaN.\n",
+    "template <typename T> static IND_INLINE T ind_max(T a, T b) {\n",
+    "    return a != a || a > b ? a : b;\n",
+    "}\n",
+    "template <typename T> static IND_INLINE T ind_min(T a, T b) {\n",
+    "    return a != a || a < b ? a : b;\n",
+    "}\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE float ind_max(float a, float b) {\n",
+    "    float m;\n",
+    "    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(m) : \"f\"(a), \"f\"(b));\n",
+    "    return m;\n",
+    "}\n",
+    "static IND_INLINE float ind_min(float a, float b) {\n",
+    "    float m;\n",
+    "    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(m) : \"f\"(a), \"f\"(b));\n",
+    "    return m;\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_DIV[] = {
+    "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n",
+    "template <typename T> static IND_INLINE T ind_div(T a, T b) {\n",
+    "    if (b == 0) return 0;\n",
+    "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n",
+    "    return (T)(a / b);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MOD[] = {
+    "// The sign of a; x % 0 is x.\n",
+    "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n",
+    "    if (b == 0) return a;\n",
+    "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_SHIFT[] = {
+    "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n",
+    "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n",
+    "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n",
+    "}\n",
+    "template <typename T> static IND_INLINE T ind_shift_right(T a, T by) {\n",
+    "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n",
+    "    return (T)(a >> by);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_GCD[] = {
+    "// Euclid's algorithm, on magnitudes; 64 bits wide only where the type is.\n",
+    "template <typename U, typename T> static IND_INLINE U ind_gcd_of(T x, T y) {\n",
+    "    U a = x < 0 ? 0 - (U)x : (U)x, b = y < 0 ? 0 - (U)y : (U)y;\n",
+    "    while (b != 0) {\n",
+    "        U rest = a % b;\n",
+    "        a = b;\n",
+    "        b = rest;\n",
+    "    }\n",
+    "    return a;\n",
+    "}\n",
+    "template <typename T> static IND_INLINE T ind_gcd(T a, T b) {\n",
+    "    return (T)(sizeof(T) < 8 ? ind_gcd_of<unsigned>(a, b) : ind_gcd_of<unsigned long long>(a, b));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_POW[] = {
+    "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n",
+    "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n",
+    "    if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 != 0 ? T(-1) : T(1)) : T(0);\n",
+    "    unsigned long long result = 1, square = (unsigned long long)base;\n",
+    "    for (unsigned long long e = (unsigned long long)exponent; e != 0; e >>= 1) {\n",
+    "        if (e & 1) result *= square;\n",
+    "        square *= square;\n",
+    "    }\n",
+    "    return (T)result;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_QUOTIENT[] = {
+    "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n",
+    "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n",
+    "static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {\n",
+    "    const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;\n",
+    "    return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_FLOORDIV[] = {
+    "// Division that rounds down, and its remainder.\n",
+    "template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {\n",
+    "    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));\n",
+    "}\n",
+    "template <typename T> static IND_INLINE T ind_floormod(T a, T b) {\n",
+    "    return a - ind_floordiv(a, b) * b;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_EXP_BELOW[] = {
+    "// exp(x - m) of x <= m, for sums whose largest term is 1: the exponential unit's error, 2^-22, is lost in them.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE float ind_exp2(float x) {\n",
+    "    float y;\n",
+    "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n",
+    "    return y;\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE float ind_exp2(float x) { return exp2f(x); }\n",
+    "#endif\n",
+    "static IND_INLINE float ind_exp_below(float x, float m) { return ind_exp2((x - m) * 1.44269504f); }\n",
+    "static IND_INLINE double ind_exp_below(double x, double m) { return exp(x - m); }\n",
+    "// What to subtract: m, but 0 for -inf, as -inf - -inf is not a number.\n",
+    "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n",
+    "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_RECIPROCAL_OF_SUM[] = {
+    "// 1 / x of 1 <= x < 2^126: the unit's and a step of Newton's, without a division's branches for other x; NaN of 0.\n",
+    "static IND_INLINE float ind_reciprocal_of_sum(float x) {\n",
+    "#ifndef IND_EMULATION\n",
+    "    float y;\n",
+    "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n",
+    "    return fmaf(y, fmaf(-x, y, 1.0f), y);\n",
+    "#else\n",
+    "    return 1.0f / x;\n",
+    "#endif\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ===================================================================================== src/cuda/prelude/special.cuh */
+// Special functions.
+/* clang-format off */
+static const char *const cg__prelude_DIGAMMA[] = {
+    "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n",
+    "static IND_INLINE double ind_digamma(double x) {\n",
+    "    double sum = 0;\n",
+    "    if (x == 0) return copysign((double)__uint_as_float(0x7f800000u), -x);\n",
+    "    if (x < 0) {\n",
+    "        const double fraction = x - rint(x);\n",
+    "        if (fraction == 0) return (double)__uint_as_float(0x7fc00000u);\n",
+    "        sum = -3.14159265358979323846 * cospi(fraction) / sinpi(fraction);\n",
+    "        x = 1 - x;\n",
+    "    }\n",
+    "    for (; x < 10; x += 1) sum -= 1 / x;\n",
+    "    const double z = 1 / (x * x);\n",
+    "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12));\n",
+    "    return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_BESSEL_IE[] = {
+    "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n",
+    "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n",
+    "    const double y = fabs(x);\n",
+    "    double term = N ? y / 2 : 1, sum = term;\n",
+    "    if (y <= 30) {\n",
+    "        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + N));\n",
+    "        sum *= exp(-y);\n",
+    "    } else {\n",
+    "        sum = term = 1;\n",
+    "        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * N) / (8 * y * k);\n",
+    "        sum /= sqrt(2 * 3.14159265358979323846 * y);\n",
+    "    }\n",
+    "    return N ? copysign(sum, x) : sum;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_BESSEL_JY[] = {
+    "// J0 J1 Y0 Y1: by Miller's backward recurrence and Neumann's series, from 25 on by Hankel's asymptotic one.\n",
+    "template <int KIND> static IND_INLINE double ind_bessel_far(double y) {\n",
+    "    double p = 1, q = 0, term = 1;\n",
+    "    for (int k = 1; k <= 30; k++) {\n",
+    "        term *= ((KIND & 1 ? 4 : 0) - (2.0 * k - 1) * (2 * k - 1)) / (8 * y * k);\n",
+    "        const double signed_term = k & 2 ? -term : term;\n",
+    "        if (k & 1) q += signed_term;\n",
+    "        else p += signed_term;\n",
+    "    }\n",
+    "    const double root = sqrt(1 / (3.14159265358979323846 * y));\n",
+    "    const double plus = root * (sin(y) + cos(y)), minus = root * (sin(y) - cos(y));\n",
+    "    return KIND == 0 ? p * plus - q * minus : KIND == 3 ? q * minus - p * plus : p * minus + q * plus;\n",
+    "}\n",
+    "template <int KIND> static IND_INLINE double ind_bessel_near(double y) {\n",
+    "    const double l = log(y / 2) + 0.57721566490153286061, f = 2 / 3.14159265358979323846;\n",
+    "    double above = 0, j = 1e-30, total = 0, even = 0, odd = 0;\n",
+    "    if (y < 1e-8) return KIND == 0 ? 1 : KIND == 1 ? y / 2 : KIND == 2 ? f * l : -f / y;\n",
+    "    for (int n = 40 + 2 * (int)(0.75 * y); n > 0; n--) {\n",
+    "        const double k = n / 2, sign = n & 2 ? -1 : 1;\n",
+    "        if (n % 2 == 0) total += 2 * j, even += sign * j / k;\n",
+    "        if (n % 2 == 1 && n > 1) odd += sign * n / (k * (k + 1)) * j;\n",
+    "        const double below = 2 * n / y * j - above;\n",
+    "        above = j, j = below;\n",
+    "        if (fabs(j) > 1e100) j *= 1e-100, above *= 1e-100, total *= 1e-100, even *= 1e-100, odd *= 1e-100;\n",
+    "    }\n",
+    "    total += j;\n",
+    "    if (KIND < 2) return (KIND ? above : j) / total;\n",
+    "    return f * (KIND == 2 ? l * j - 2 * even : (l - 1) * above - j / y - odd) / total;\n",
+    "}\n",
+    "template <int KIND> static IND_INLINE double ind_bessel_jy(double x) {\n",
+    "    const double y = fabs(x);\n",
+    "    if (KIND >= 2 && !(x > 0)) return (double)__uint_as_float(x == 0 ? 0xff800000u : 0x7fc00000u);\n",
+    "    const double v = y < 25 ? ind_bessel_near<KIND>(y) : ind_bessel_far<KIND>(y);\n",
+    "    return KIND == 1 && x < 0 ? -v : v;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ZETA[] = {
+    "// Hurwitz' zeta function: ten terms, and Euler and Maclaurin's formula for the rest.\n",
+    "static IND_INLINE double ind_zeta_positive(double x, double a) {\n",
+    "    double sum = 0;\n",
+    "    #pragma unroll 1\n",
+    "    for (int k = 0; k < 10; k++, a++) sum += pow(a, -x);\n",
+    "    const double term = pow(a, -x), z = 1 / (a * a);\n",
+    "    if (term == 0) return sum;\n",
+    "    double rest = 43867.0 / 5109094217170944000.0;\n",
+    "    rest = -3617.0 / 10670622842880000.0 + rest * ((x + 15) * (x + 16) * z);\n",
+    "    rest = 1.0 / 74724249600.0 + rest * ((x + 13) * (x + 14) * z);\n",
+    "    rest = -691.0 / 1307674368000.0 + rest * ((x + 11) * (x + 12) * z);\n",
+    "    rest = 1.0 / 47900160.0 + rest * ((x + 9) * (x + 10) * z);\n",
+    "    rest = -1.0 / 1209600.0 + rest * ((x + 7) * (x + 8) * z);\n",
+    "    rest = 1.0 / 30240.0 + rest * ((x + 5) * (x + 6) * z);\n",
+    "    rest = -1.0 / 720.0 + rest * ((x + 3) * (x + 4) * z);\n",
+    "    rest = 1.0 / 12.0 + rest * ((x + 1) * (x + 2) * z);\n",
+    "    return sum + (term * a / (x - 1) + term / 2) + rest * (term * x / a);\n",
+    "}\n",
+    "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n",
+    "static IND_INLINE double ind_zeta(double x, double a) {\n",
+    "    const bool negative = a <= 0;\n",
+    "    if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n",
+    "    if (x < 1 || (negative && x != floor(x))) return (double)__uint_as_float(0x7fc00000u);\n",
+    "    const double f = -a - floor(-a), sign = fmod(x, 2.0) == 1 ? -1 : 1;\n",
+    "    double sum = 0;\n",
+    "    #pragma unroll 1\n",
+    "    for (int part = negative ? 0 : 2; part < 3; part++) {\n",
+    "        const double from = part == 0 ? f : part == 1 ? 1 - a : negative ? 1 - f : a;\n",
+    "        const double v = ind_zeta_positive(x, from);\n",
+    "        sum += part == 0 ? sign * v : part == 1 ? -sign * v : v;\n",
+    "    }\n",
+    "    return sum;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_IGAMMA[] = {
+    "// Temme's uniform expansion for large a and x = a (1 + mu) near it.\n",
+    "template <bool UPPER> static IND_INLINE double ind_igamma_large(double a, double mu) {\n",
+    "    double half_square = 0, power = mu;\n",
+    "    for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k;\n",
+    "    const double eta = copysign(sqrt(2 * half_square), mu);\n",
+    "    const double c0 = -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));\n",
+    "    const double c1 = -1.0 / 540 - eta / 288;\n",
+    "    const double rest = exp(-a * half_square) / sqrt(2 * 3.14159265358979323846 * a) * (c0 + c1 / a);\n",
+    "    return UPPER ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;\n",
+    "}\n",
+    "// The regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n",
+    "template <bool UPPER> static IND_INLINE double ind_igamma(double a, double x) {\n",
+    "    const double tiny = 1e-300;\n",
+    "    double sum = 1, term = 1;\n",
+    "    if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return (double)__uint_as_float(0x7fc00000u);\n",
+    "    if (x == 0 || isinf(a)) return UPPER ? 1 : 0;\n",
+    "    if (isinf(x) || a == 0) return UPPER ? 0 : 1;\n",
+    "    if (a > 1e5 && fabs(x - a) < 0.03 * a) return ind_igamma_large<UPPER>(a, (x - a) / a);\n",
+    "    const double scale = exp(a * log(x) - x - lgamma(a));\n",
+    "    if (x <= 1 || x <= a) {\n",
+    "        for (int k = 1; k < 5000 && term > sum * 1e-17; k++) sum += term *= x / (a + k);\n",
+    "        return UPPER ? 1 - scale * sum / a : scale * sum / a;\n",
+    "    }\n",
+    "    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d, change = 0;\n",
+    "    for (int k = 1; k < 5000 && fabs(change - 1) > 1e-16; k++) {\n",
+    "        const double factor = k * (a - k);\n",
+    "        b += 2;\n",
+    "        d = factor * d + b, d = 1 / (fabs(d) < tiny ? tiny : d);\n",
+    "        c = b + factor / c, c = fabs(c) < tiny ? tiny : c;\n",
+    "        change = c * d;\n",
+    "        h *= change;\n",
+    "    }\n",
+    "    return UPPER ? scale * h : 1 - scale * h;\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ====================================================================================== src/cuda/prelude/random.cuh */
+// Philox, the counter-based generator of random bits.
+/* clang-format off */
+static const char *const cg__prelude_PHILOX[] = {
+    "// Half of the 128 bits of Philox 4x32-10 (Salmon et al. 2011).\n",
+    "template <int HALF> static IND_INLINE unsigned long long ind_philox(unsigned long long key, unsigned long long stream,\n",
+    "                                                                    unsigned long long position) {\n",
+    "    unsigned x0 = (unsigned)position, x1 = (unsigned)(position >> 32), x2 = (unsigned)stream, x3 = (unsigned)(stream >> 32);\n",
+    "    unsigned k0 = (unsigned)key, k1 = (unsigned)(key >> 32);\n",
+    "    #pragma unroll\n",
+    "    for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n",
+    "        const unsigned long long a = x0 * 0xd2511f53ull, b = x2 * 0xcd9e8d57ull;\n",
+    "        x0 = (unsigned)(b >> 32) ^ x1 ^ k0;\n",
+    "        x1 = (unsigned)b;\n",
+    "        x2 = (unsigned)(a >> 32) ^ x3 ^ k1;\n",
+    "        x3 = (unsigned)a;\n",
+    "    }\n",
+    "    return HALF ? x2 | (unsigned long long)x3 << 32 : x0 | (unsigned long long)x1 << 32;\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ====================================================================================== src/cuda/prelude/checks.cuh */
+// Checks of indices that come from data.
+/* clang-format off */
+static const char *const cg__prelude_INDEX[] = {
+    "// An index read from memory: one outside [0, size) is reported, once, and replaced by 0.\n",
+    "static IND_INLINE long long ind_index(long long i, long long size, unsigned long long id,\n",
+    "                                                      unsigned long long *error) {\n",
+    "    if (i >= 0 && i < size) return i;\n",
+    "    if (atomicCAS(error, 0ull, id) == 0ull) {\n",
+    "        error[1] = (unsigned long long)i;\n",
+    "        error[2] = (unsigned long long)size;\n",
+    "    }\n",
+    "    return 0;\n",
+    "}\n",
+    "// The same where negative ones count from the end.\n",
+    "static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id,\n",
+    "                                                              unsigned long long *error) {\n",
+    "    const long long at = i < 0 ? i + size : i;\n",
+    "    return at >= 0 && at < size ? at : ind_index(i, size, id, error);\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ===================================================================================== src/cuda/prelude/atomics.cuh */
+// Atomic updates of memory.
+/* clang-format off */
+static const char *const cg__prelude_ATOMIC[] = {
+    "// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4\n",
+    "// bytes.\n",
+    "template <typename W, typename T> union ind_word {\n",
+    "    W whole;\n",
+    "    T value;\n",
+    "};\n",
+    "template <typename W, typename T, typename F> static IND_INLINE void ind_atomic_word(T *p, F f) {\n",
+    "    W *const word = (W *)p;\n",
+    "    for (W old = *(volatile W *)word;;) {\n",
+    "        ind_word<W, T> next;\n",
+    "        next.whole = old;\n",
+    "        next.value = f(next.value);\n",
+    "        if (next.whole == old) return;\n",
+    "        const W seen = atomicCAS(word, old, next.whole);\n",
+    "        if (seen == old) return;\n",
+    "        old = seen;\n",
+    "    }\n",
+    "}\n",
+    "template <typename T, typename F> static IND_INLINE void ind_atomic(T *p, F f) {\n",
+    "    if constexpr (sizeof(T) == 8) {\n",
+    "        ind_atomic_word<unsigned long long>(p, f);\n",
+    "    } else if constexpr (sizeof(T) == 4) {\n",
+    "        ind_atomic_word<unsigned>(p, f);\n",
+    "    } else {\n",
+    "        const unsigned long long at = (unsigned long long)p;\n",
+    "        const unsigned shift = (unsigned)(at & 3) * 8, mask = ((1u << 8 * sizeof(T)) - 1) << shift;\n",
+    "        const auto part = [=](unsigned old) {\n",
+    "            return (old & ~mask) | ((unsigned)f((T)(old >> shift)) << shift & mask);\n",
+    "        };\n",
+    "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_ADD_F32[] = {
+    "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n",
+    "#ifndef IND_EMULATION\n",
+    "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n",
+    "    if constexpr (N % 4 == 0) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < N; j += 4)\n",
+    "            asm volatile(\"red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\" :: \"l\"(p + j), \"f\"(v.at[j]),\n",
+    "                         \"f\"(v.at[j + 1]), \"f\"(v.at[j + 2]), \"f\"(v.at[j + 3]) : \"memory\");\n",
+    "    } else {\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};\" :: \"l\"(p), \"f\"(v.at[0]), \"f\"(v.at[1]) : \"memory\");\n",
+    "    }\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_ADD_F16[] = {
+    "#ifndef IND_EMULATION\n",
+    "template <int N> static IND_INLINE void ind_add_f16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n",
+    "    unsigned w[N / 2];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n",
+    "    if constexpr (N == 8)\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n",
+    "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n",
+    "    else if constexpr (N == 4)\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n",
+    "    else\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_add_f16(unsigned short *p, unsigned short v) {\n",
+    "    asm volatile(\"red.relaxed.gpu.global.add.noftz.f16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_ADD_BF16[] = {
+    "#ifndef IND_EMULATION\n",
+    "template <int N> static IND_INLINE void ind_add_bf16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n",
+    "    unsigned w[N / 2];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n",
+    "    if constexpr (N == 8)\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n",
+    "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n",
+    "    else if constexpr (N == 4)\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n",
+    "    else\n",
+    "        asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_add_bf16(unsigned short *p, unsigned short v) {\n",
+    "    asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ====================================================================================== src/cuda/prelude/states.cuh */
+// States of reductions: how two are combined.
+/* clang-format off */
+static const char *const cg__prelude_SUM[] = {
+    "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n",
+    "template <typename T> struct ind_sum {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_sum &o) { value = value + o.value; }\n",
+    "    IND_INLINE ind_sum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_PROD[] = {
+    "template <typename T> struct ind_prod {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n",
+    "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_MAX[] = {
+    "template <typename T> struct ind_maximum {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n",
+    "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_MAX_WARP[] = {
+    "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n",
+    "#ifndef IND_EMULATION\n",
+    "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n",
+    "    if (LANES == 32) {\n",
+    "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n",
+    "        const int m = __reduce_max_sync(0xffffffffu, key);\n",
+    "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n",
+    "    } else {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
+    "    }\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_MAX_BF16[] = {
+    "// The largest of N bf16 joins a state: two by two, as they lie in memory.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n",
+    "    unsigned m;\n",
+    "    asm(\"max.NaN.bf16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n",
+    "    return m;\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE unsigned ind_max_bf16x2(unsigned a, unsigned b) {\n",
+    "    unsigned m[2];\n",
+    "    for (int i = 0; i < 2; i++)\n",
+    "        m[i] = ind_f32_to_bf16(ind_max(ind_bf16_to_f32((unsigned short)(a >> 16 * i)), ind_bf16_to_f32((unsigned short)(b >> 16 * i))));\n",
+    "    return m[0] | m[1] << 16;\n",
+    "}\n",
+    "#endif\n",
+    "template <int N> static IND_INLINE void ind_join_bf16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
+    "    unsigned m = v.word[0];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 1; i < N / 2; i++) m = ind_max_bf16x2(m, v.word[i]);\n",
+    "    s.join({ind_bf16_to_f32((unsigned short)m)});\n",
+    "    s.join({ind_bf16_to_f32((unsigned short)(m >> 16))});\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MAX_F16[] = {
+    "// The largest of N f16 joins a state: two by two, as they lie in memory.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n",
+    "    unsigned m;\n",
+    "    asm(\"max.NaN.f16x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n",
+    "    return m;\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE unsigned ind_max_f16x2(unsigned a, unsigned b) {\n",
+    "    unsigned m[2];\n",
+    "    for (int i = 0; i < 2; i++)\n",
+    "        m[i] = ind_f32_to_f16(ind_max(ind_f16_to_f32((unsigned short)(a >> 16 * i)), ind_f16_to_f32((unsigned short)(b >> 16 * i))));\n",
+    "    return m[0] | m[1] << 16;\n",
+    "}\n",
+    "#endif\n",
+    "template <int N> static IND_INLINE void ind_join_f16(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n",
+    "    unsigned m = v.word[0];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 1; i < N / 2; i++) m = ind_max_f16x2(m, v.word[i]);\n",
+    "    s.join({ind_f16_to_f32((unsigned short)m)});\n",
+    "    s.join({ind_f16_to_f32((unsigned short)(m >> 16))});\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MIN[] = {
+    "template <typename T> struct ind_minimum {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n",
+    "    IND_INLINE ind_minimum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_ANY[] = {
+    "template <typename T> struct ind_any {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_any &o) { value = value | o.value; }\n",
+    "    IND_INLINE ind_any lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_ARGMAX[] = {
+    "// The largest value and the first place where it stands; NaN is largest. at < 0: none yet.\n",
+    "template <typename T> struct ind_argmax {\n",
+    "    T value;\n",
+    "    long long at;\n",
+    "    IND_INLINE void join(const ind_argmax &o) {\n",
+    "        const bool nan = value != value, other_nan = o.value != o.value;\n",
+    "        const bool more = other_nan ? !nan : o.value > value;\n",
+    "        const bool same = other_nan ? nan : o.value == value;\n",
+    "        if (o.at >= 0 && (at < 0 || more || (same && o.at < at))) *this = o;\n",
+    "    }\n",
+    "    IND_INLINE ind_argmax lane(int d) const {\n",
+    "        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_WELFORD[] = {
+    "// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.\n",
+    "template <typename T> struct ind_welford {\n",
+    "    T count, mean, m2;\n",
+    "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n",
+    "        T sum = x[0], squares = 0;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 1; i < N; i++) sum += x[i];\n",
+    "        const T middle = sum / N;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < N; i++) squares += (x[i] - middle) * (x[i] - middle);\n",
+    "        join({T(N), middle, squares});\n",
+    "    }\n",
+    "    IND_INLINE void join(const ind_welford &o) {\n",
+    "        const T total = count + o.count;\n",
+    "        if (total == 0) return;\n",
+    "        const T delta = o.mean - mean, part = o.count / total;\n",
+    "        mean += delta * part;\n",
+    "        m2 += o.m2 + delta * delta * count * part;\n",
+    "        count = total;\n",
+    "    }\n",
+    "    IND_INLINE ind_welford lane(int d) const {\n",
+    "        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),\n",
+    "                __shfl_xor_sync(0xffffffffu, m2, d)};\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SOFTMAX[] = {
+    "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n",
+    "template <typename T> struct ind_softmax {\n",
+    "    T max, sum;\n",
+    "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n",
+    "        T m = max;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < N; i++) m = ind_max(m, x[i]);\n",
+    "        const T base = ind_exp_base(m);\n",
+    "        sum *= ind_exp_below(max, base);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < N; i++) sum += ind_exp_below(x[i], base);\n",
+    "        max = m;\n",
+    "    }\n",
+    "    IND_INLINE void join(const ind_softmax &o) {\n",
+    "        const T m = ind_max(max, o.max), base = ind_exp_base(m);\n",
+    "        sum = sum * ind_exp_below(max, base) + o.sum * ind_exp_below(o.max, base);\n",
+    "        max = m;\n",
+    "    }\n",
+    "    IND_INLINE ind_softmax lane(int d) const {\n",
+    "        return {__shfl_xor_sync(0xffffffffu, max, d), __shfl_xor_sync(0xffffffffu, sum, d)};\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ===================================================================================== src/cuda/prelude/combine.cuh */
+// Combining states across lanes, warps, blocks and clusters.
+/* clang-format off */
+static const char *const cg__prelude_DEPENDENCY[] = {
+    "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_dependency_wait() {\n",
+    "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_JOIN_LANES[] = {
+    "// Joins the states of LANES neighbouring lanes; every one of them gets the result.\n",
+    "template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_JOIN_MOMENTS[] = {
+    "// Joins N states STEP apart of each of LANES lanes, of `count` values in all, with one division.\n",
+    "template <int N, int STEP, int LANES, typename T>\n",
+    "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n",
+    "    ind_welford<T> part[N];\n",
+    "    ind_sum<T> sum = {0}, squares = {0};\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) {\n",
+    "        part[i] = shared[i * STEP];\n",
+    "        sum.join({part[i].count * part[i].mean});\n",
+    "    }\n",
+    "    ind_join_lanes<LANES>(sum);\n",
+    "    const T mean = sum.value / count;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++)\n",
+    "        squares.join({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n",
+    "    ind_join_lanes<LANES>(squares);\n",
+    "    return {count, mean, squares.value};\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_JOIN_SHARED[] = {
+    "// Joins N states in shared memory, STEP apart, always in the same order.\n",
+    "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n",
+    "    S s = shared[0];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n",
+    "    return s;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_JOIN_WARPS[] = {
+    "// Joins the states of so many warps, MOST at the most, always in the same order. All are read at once.\n",
+    "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n",
+    "    S s[MOST];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < MOST; i++) s[i] = shared[i];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 1; i < MOST; i++)\n",
+    "        if (i < warps) s[0].join(s[i]);\n",
+    "    return s[0];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_JOIN_APART[] = {
+    "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n",
+    "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_JOIN_NEIGHBOURS[] = {
+    "// Joins N states pairwise.\n",
+    "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int d = 1; d < N; d *= 2)\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n",
+    "    return s[0];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_LAST_BLOCK[] = {
+    "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n",
+    "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n",
+    "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n",
+    "    __shared__ bool last;\n",
+    "    __syncthreads();\n",
+    "    if (threadIdx.x == 0) {\n",
+    "#ifdef IND_EMULATION\n",
+    "        __threadfence();\n",
+    "        const unsigned before = atomicInc(counter, blocks - 1);\n",
+    "        __threadfence();\n",
+    "#else\n",
+    "        unsigned before;\n",
+    "        asm volatile(\"atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;\"\n",
+    "                     : \"=r\"(before) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(blocks - 1) : \"memory\");\n",
+    "#endif\n",
+    "        last = before == blocks - 1;\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    return last;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_TURN[] = {
+    "// The block's number by when it begins, in its first thread: known once it is asked for. The counter is 0 again\n",
+    "// behind the last one. All others have begun before that, and end without it, so that it may wait for them.\n",
+    "static IND_INLINE unsigned ind_turn(unsigned *counter, unsigned blocks) {\n",
+    "    unsigned turn = 0;\n",
+    "#ifdef IND_EMULATION\n",
+    "    if (threadIdx.x == 0) turn = atomicInc(counter, blocks - 1);\n",
+    "#else\n",
+    "    asm volatile(\"{\\n\"\n",
+    "                 \".reg .pred p;\\n\"\n",
+    "                 \"setp.eq.u32 p, %2, 0;\\n\"\n",
+    "                 \"@p atom.relaxed.gpu.global.inc.u32 %0, [%1], %3;\\n\"\n",
+    "                 \"}\" : \"+r\"(turn) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x), \"r\"(blocks - 1)\n",
+    "                 : \"memory\");\n",
+    "#endif\n",
+    "    return turn;\n",
+    "}\n",
+    "// For all threads of the block.\n",
+    "static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {\n",
+    "    return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_SPLIT_WORDS[] = {
+    "// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.\n",
+    "template <class S> union ind_split_state {\n",
+    "    unsigned part[sizeof(S) / 4];\n",
+    "    S state;\n",
+    "};\n",
+    "template <class S> static IND_INLINE void ind_split_leave(volatile unsigned long long *to, const S &s) {\n",
+    "    ind_split_state<S> u = {};\n",
+    "    u.state = s;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) to[k] = 1ull << 32 | u.part[k];\n",
+    "}\n",
+    "template <class S> static IND_INLINE void ind_split_take(volatile unsigned long long *from, S &s) {\n",
+    "    ind_split_state<S> u = {};\n",
+    "    unsigned long long word[sizeof(S) / 4]; // all are looked at before any is waited for\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) word[k] = from[k];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) {\n",
+    "        while (word[k] >> 32 == 0) word[k] = from[k];\n",
+    "        from[k] = 0;\n",
+    "        u.part[k] = (unsigned)word[k];\n",
+    "    }\n",
+    "    s = u.state;\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_CLUSTER[] = {
+    "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n",
+    "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n",
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE unsigned ind_shared_address(const void *p) {\n",
+    "    return (unsigned)__cvta_generic_to_shared(p);\n",
+    "}\n",
+    "static IND_INLINE void ind_cluster_begin(unsigned long long *barrier, int count) {\n",
+    "    if (threadIdx.x == 0)\n",
+    "        for (int i = 0; i < count; i++)\n",
+    "            asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(ind_shared_address(barrier + i)) : \"memory\");\n",
+    "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n",
+    "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_cluster_begun(void) {\n",
+    "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n",
+    "}\n",
+    "template <class S>\n",
+    "static IND_INLINE void ind_cluster_send(S *at, unsigned long long *barrier, int block, const S &s) {\n",
+    "    unsigned to, signal;\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(to) : \"r\"(ind_shared_address(at)), \"r\"(block));\n",
+    "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(signal) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < (int)(sizeof(S) / 4); i++)\n",
+    "        asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];\"\n",
+    "                     :: \"r\"(to + 4 * i), \"r\"(reinterpret_cast<const unsigned *>(&s)[i]), \"r\"(signal) : \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_cluster_expect(unsigned long long *barrier, int bytes) {\n",
+    "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n",
+    "                 :: \"r\"(ind_shared_address(barrier)), \"r\"(bytes) : \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_cluster_wait(unsigned long long *barrier, int phase) {\n",
+    "    unsigned done;\n",
+    "    do\n",
+    "        asm volatile(\"{\\n\"\n",
+    "                     \".reg .pred p;\\n\"\n",
+    "                     \"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\\n\"\n",
+    "                     \"selp.u32 %0, 1, 0, p;\\n\"\n",
+    "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n",
+    "    while (!done);\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ====================================================================================== src/cuda/prelude/matrix.cuh */
+// Tiles of matrix products: copies, tensor cores, FMA.
+/* clang-format off */
+static const char *const cg__prelude_LDMATRIX[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_ldmatrix_x4(unsigned (&r)[4], const void *smem) {\n",
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n",
+    "                 : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n",
+    "                 : \"r\"((unsigned)__cvta_generic_to_shared(smem)) : \"memory\");\n",
+    "}\n",
+    "static IND_INLINE void ind_ldmatrix_x4_trans(unsigned (&r)[4], const void *smem) {\n",
+    "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n",
+    "                 : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n",
+    "                 : \"r\"((unsigned)__cvta_generic_to_shared(smem)) : \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_F16[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_mma_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n",
+    "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n",
+    "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n",
+    "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_BF16[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n",
+    "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n",
+    "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n",
+    "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n",
+    "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_HALF_TILE[] = {
+    "// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64\n",
+    "// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in\n",
+    "// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.\n",
+    "template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {\n",
+    "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
+    "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n",
+    "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_TILE_COPY[] = {
+    "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n",
+    "static IND_INLINE int ind_chunk_bytes(long long left) {\n",
+    "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n",
+    "}\n",
+    "// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],\n",
+    "// ..: `bytes` of it, the rest, the rows from num_rows on and those whose bit in `in` is 0 become zero.\n",
+    "template <int ROWS, int COLS, int THREADS, typename Index, int N>\n",
+    "static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],\n",
+    "                                                     long long num_rows, int bytes, unsigned in) {\n",
+    "    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;\n",
+    "    const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int i = 0; i < N; i++) {\n",
+    "        const int row = i * APART + first;\n",
+    "        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS>(first, chunk) + i * APART * W : ind_tile_at<ROWS, COLS>(row, chunk);\n",
+    "        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {\n",
+    "            const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);\n",
+    "            ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_CHUNK_COPY[] = {
+    "#ifndef IND_EMULATION\n",
+    "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n",
+    "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\"\n",
+    "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n",
+    "                 : \"memory\");\n",
+    "}\n",
+    "#else\n",
+    "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n",
+    "    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;\n",
+    "}\n",
+    "#endif\n",
+    "// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.\n",
+    "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {\n",
+    "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n",
+    "    if (sizeof(T) == 1) {\n",
+    "        ind_cp_async8(to, from, bytes);\n",
+    "    } else {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int c = 0; c < (int)sizeof(T) * 8; c += 16)\n",
+    "            ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_TILE[] = {
+    "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n",
+    "template <int ROWS, int COLS, bool K_MAJOR>\n",
+    "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n",
+    "    const int lane = threadIdx.x & 31;\n",
+    "    if (K_MAJOR) {\n",
+    "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n",
+    "    } else {\n",
+    "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n",
+    "    }\n",
+    "}\n",
+    "// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n",
+    "template <int ROWS, int COLS, bool K_MAJOR>\n",
+    "static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n",
+    "    const int lane = threadIdx.x & 31;\n",
+    "    if (K_MAJOR) {\n",
+    "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n",
+    "    } else {\n",
+    "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n",
+    "    }\n",
+    "}\n",
+    "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps\n",
+    "// of k are loaded into registers while the present ones are multiplied.\n",
+    "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>\n",
+    "static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,\n",
+    "                                                    const unsigned short *tile_b, int m, int n) {\n",
+    "    unsigned a[2][MI][4], b[2][NI / 2][4];\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k <= TK; k += 16) {\n",
+    "        const int load = k / 16 & 1, use = load ^ 1;\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TM : TK, A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TN : TK, B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int ij = 0; ij < MI * NI && k > 0; ij++) {\n",
+    "            const int i = ij / NI, j = ij % NI;\n",
+    "            const unsigned pair[2] = {b[use][j / 2][j % 2 * 2], b[use][j / 2][j % 2 * 2 + 1]};\n",
+    "            if (BF16) {\n",
+    "                ind_mma_bf16(acc[i][j], a[use][i], pair);\n",
+    "            } else {\n",
+    "                ind_mma_f16(acc[i][j], a[use][i], pair);\n",
+    "            }\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_WGMMA[] = {
+    "#ifndef IND_EMULATION\n",
+    "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n",
+    "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n",
+    "template <int ROWS, int COLS, bool K_MAJOR>\n",
+    "static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {\n",
+    "    constexpr int W = COLS > 64 ? 64 : COLS;\n",
+    "    const int row = K_MAJOR ? x : k, col = K_MAJOR ? k : x;\n",
+    "    const unsigned at = (unsigned)__cvta_generic_to_shared(tile + (col / W * ROWS + row) * W + col % W);\n",
+    "    return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |\n",
+    "           (W == 64 ? 1ull : 2ull) << 62;\n",
+    "}\n",
+    "// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.\n",
+    "template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]) {\n",
+    "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n",
+    "    if (N == 0) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < NI * 4; i++) asm volatile(\"\" : \"+f\"(c[i / 4][i % 4]) :: \"memory\");\n",
+    "    }\n",
+    "}\n",
+    "// Makes this thread's writes to shared memory visible to wgmma.\n",
+    "static IND_INLINE void ind_wgmma_publish(void) {\n",
+    "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n",
+    "}\n",
+    "#endif\n",
+    NULL,
+};
+static const char *const cg__prelude_SUM_TILE[] = {
+    "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n",
+    "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n",
+    "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n",
+    "template <int TN> static IND_INLINE int ind_sum_at(int row, int col) {\n",
+    "    return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);\n",
+    "}\n",
+    "// V neighbouring sums.\n",
+    "template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {\n",
+    "    constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int g = 0; g < V; g += G) {\n",
+    "        const ind_vec<T, G> v = ind_load<G>(sum + ind_sum_at<TN>(row, col + g));\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_MMA_SUMS[] = {
+    "// Writes the warp's accumulators into the tile of sums at (m, n).\n",
+    "template <int TN, int MI, int NI>\n",
+    "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n",
+    "    const int lane = threadIdx.x & 31;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int ij = 0; ij < MI * NI; ij++) {\n",
+    "        const int i = ij / NI, j = ij % NI;\n",
+    "        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n",
+    "        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});\n",
+    "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_FMA_TILE[] = {
+    "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n",
+    "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n",
+    "template <int TM, int TN, int TK, typename T, int RM, int RN>\n",
+    "static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {\n",
+    "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n",
+    "    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;\n",
+    "    _Pragma(\"unroll 4\")\n",
+    "    for (int k = 0; k < TK; k++) {\n",
+    "        ind_vec<T, G> a[RM / G], b[RN / G];\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int i = 0; i < RM / G; i++) a[i] = ind_load<G>(tile_a + k * (TM + 4) + y + i * DOWN * G);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < RN / G; j++) b[j] = ind_load<G>(tile_b + k * (TN + 4) + x + j * ACROSS * G);\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int ij = 0; ij < RM * RN; ij++) {\n",
+    "            const int i = ij / RN, j = ij % RN;\n",
+    "            acc[i][j] += a[i / G].at[i % G] * b[j / G].at[j % G];\n",
+    "        }\n",
+    "    }\n",
+    "}\n",
+    "// Writes the thread's accumulators into the tile of sums.\n",
+    "template <int TM, int TN, typename T, int RM, int RN>\n",
+    "static IND_INLINE void ind_fma_sums(T *sum, const T (&acc)[RM][RN]) {\n",
+    "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n",
+    "    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int ij = 0; ij < RM * RN; ij++) {\n",
+    "        const int i = ij / RN, j = ij % RN;\n",
+    "        sum[ind_sum_at<TN>(y + i / G * DOWN * G + i % G, x + j / G * ACROSS * G + j % G)] = acc[i][j];\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ======================================================================================== src/cuda/prelude/scan.cuh */
+// Scans along rows and across blocks.
+/* clang-format off */
+static const char *const cg__prelude_SCAN_SUM[] = {
+    "// States of a scan: join puts what comes later behind this one.\n",
+    "template <typename T> struct ind_scan_sum {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n",
+    "    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n",
+    "    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SCAN_PROD[] = {
+    "template <typename T> struct ind_scan_prod {\n",
+    "    T value;\n",
+    "    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }\n",
+    "    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n",
+    "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SCAN_LOG[] = {
+    "static IND_INLINE float ind_scan_exp(float x) { return expf(x); }\n",
+    "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n",
+    "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n",
+    "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n",
+    "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n",
+    "template <typename T> struct ind_scan_log {\n",
+    "    T max, sum;\n",
+    "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n",
+    "    IND_INLINE void join(const ind_scan_log &o) {\n",
+    "        const bool less = max < o.max;\n",
+    "        const T high = less ? o.max : max, low = less ? max : o.max;\n",
+    "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n",
+    "        sum = less ? o.sum + sum * scale : sum + o.sum * scale;\n",
+    "        max = high;\n",
+    "    }\n",
+    "    IND_INLINE ind_scan_log up(int d) const {\n",
+    "        return {__shfl_up_sync(0xffffffffu, max, d), __shfl_up_sync(0xffffffffu, sum, d)};\n",
+    "    }\n",
+    "    IND_INLINE ind_scan_log lane(int l) const {\n",
+    "        return {__shfl_sync(0xffffffffu, max, l), __shfl_sync(0xffffffffu, sum, l)};\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SCAN_EXTREME[] = {
+    "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n",
+    "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n",
+    "    T value;\n",
+    "    I at;\n",
+    "    IND_INLINE void join(const ind_scan_extreme &o) {\n",
+    "        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);\n",
+    "        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;\n",
+    "        value = o.value;\n",
+    "        at = o.at;\n",
+    "    }\n",
+    "    IND_INLINE ind_scan_extreme up(int d) const {\n",
+    "        return {__shfl_up_sync(0xffffffffu, value, d), __shfl_up_sync(0xffffffffu, at, d)};\n",
+    "    }\n",
+    "    IND_INLINE ind_scan_extreme lane(int l) const {\n",
+    "        return {__shfl_sync(0xffffffffu, value, l), __shfl_sync(0xffffffffu, at, l)};\n",
+    "    }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SCAN[] = {
+    "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n",
+    "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int d = 1; d < LANES; d *= 2) {\n",
+    "        S before = s.up(d);\n",
+    "        before.join(s);\n",
+    "        if (threadIdx.x % LANES >= d) s = before;\n",
+    "    }\n",
+    "}\n",
+    "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n",
+    "// what comes before it in the lines. Returns all lines together.\n",
+    "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n",
+    "    S all = none;\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < K; k++) {\n",
+    "        ind_scan_lanes<LANES>(s[k]);\n",
+    "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n",
+    "        if (threadIdx.x % LANES == 0) before = none;\n",
+    "        s[k] = all;\n",
+    "        s[k].join(before);\n",
+    "        all.join(line);\n",
+    "    }\n",
+    "    return all;\n",
+    "}\n",
+    "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n",
+    "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n",
+    "template <int LANES, int WARPS, int K, class S>\n",
+    "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n",
+    "    const S all = ind_scan_lines<LANES>(s, none);\n",
+    "    S front = carry;\n",
+    "    if (WARPS > 1) {\n",
+    "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n",
+    "        if (lane == 0) shared[warp] = all;\n",
+    "        __syncthreads();\n",
+    "        S warps = lane < WARPS ? shared[lane] : none;\n",
+    "        ind_scan_lanes<32>(warps);\n",
+    "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n",
+    "        if (warp > 0) front.join(previous);\n",
+    "        carry.join(warps.lane(WARPS - 1));\n",
+    "    } else {\n",
+    "        carry.join(all);\n",
+    "    }\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < K; k++) {\n",
+    "        S before = front;\n",
+    "        before.join(s[k]);\n",
+    "        s[k] = before;\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_SCAN_TEAM[] = {
+    "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n",
+    "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n",
+    "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n",
+    "template <int LANES, int TEAM, int N, int ROWS, class S>\n",
+    "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n",
+    "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n",
+    "    if (TEAM == 1) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int j = 0; j < N; j++) {\n",
+    "            const S part = s[j];\n",
+    "            s[j] = carry[j];\n",
+    "            carry[j].join(part);\n",
+    "        }\n",
+    "        return;\n",
+    "    }\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n",
+    "    __syncthreads();\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < ROWS; k++) {\n",
+    "        const int row = k * LANES * TEAM + threadIdx.x;\n",
+    "        if (row >= LANES * N) break;\n",
+    "        _Pragma(\"unroll 4\")\n",
+    "        for (int i = 0; i < TEAM; i++) {\n",
+    "            const S part = shared[i * N * LANES + row];\n",
+    "            shared[i * N * LANES + row] = carry[k];\n",
+    "            carry[k].join(part);\n",
+    "        }\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_LOOKBACK[] = {
+    "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n",
+    "template <class S> struct ind_scan_words {\n",
+    "    static constexpr int N = sizeof(S) / 4;\n",
+    "    unsigned long long word[N];\n",
+    "    static IND_INLINE void publish(unsigned long long *to, const S &s) {\n",
+    "        union {\n",
+    "            S state;\n",
+    "            unsigned part[N];\n",
+    "        } u = {s};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n",
+    "    }\n",
+    "    // All are looked at before any is waited for.\n",
+    "    IND_INLINE void look(const unsigned long long *from) {\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n",
+    "    }\n",
+    "    IND_INLINE S await(const unsigned long long *from) {\n",
+    "        union {\n",
+    "            unsigned part[N];\n",
+    "            S state;\n",
+    "        } u = {};\n",
+    "        _Pragma(\"unroll\")\n",
+    "        for (int k = 0; k < N; k++) {\n",
+    "            while (word[k] >> 32 == 0) word[k] = ((const volatile unsigned long long *)from)[k];\n",
+    "            u.part[k] = (unsigned)word[k];\n",
+    "        }\n",
+    "        return u.state;\n",
+    "    }\n",
+    "};\n",
+    "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n",
+    "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n",
+    "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n",
+    "template <class S>\n",
+    "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n",
+    "                                              const S &none) {\n",
+    "    typedef ind_scan_words<S> words;\n",
+    "    const int lane = threadIdx.x % 32, in = tile % 32;\n",
+    "    const bool last = tile == tiles - 1;\n",
+    "    words totals, groups;\n",
+    "    total += (tile - in + lane) * (long long)words::N;\n",
+    "    group += tile / 32 * (long long)words::N;\n",
+    "    if (lane == in && in < 31 && !last) words::publish(total, all);\n",
+    "    if (lane < in) totals.look(total);\n",
+    "    if (tile >= 32) groups.look(group);\n",
+    "    S front = none;\n",
+    "    if (lane < in) front = totals.await(total);\n",
+    "    ind_scan_lanes<32>(front);\n",
+    "    const S before = front.lane(31);\n",
+    "    front = tile >= 32 ? groups.await(group) : none;\n",
+    "    front.join(before);\n",
+    "    if (lane == 0 && in == 31 && !last) {\n",
+    "        S next = front;\n",
+    "        next.join(all);\n",
+    "        words::publish(group + words::N, next);\n",
+    "    }\n",
+    "    return front;\n",
+    "}\n",
+    "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n",
+    "template <int WARPS, int K, class S>\n",
+    "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n",
+    "                                             int tiles) {\n",
+    "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n",
+    "    const S all = ind_scan_lines<32>(s, none);\n",
+    "    if (lane == 0) shared[warp] = all;\n",
+    "    __syncthreads();\n",
+    "    S warps = lane < WARPS ? shared[lane] : none;\n",
+    "    ind_scan_lanes<32>(warps);\n",
+    "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n",
+    "    if (warp == 0) {\n",
+    "        const S before = ind_scan_look_back(total, group, tile, tiles, warps.lane(WARPS - 1), none);\n",
+    "        if (lane == 0) shared[WARPS] = before;\n",
+    "    }\n",
+    "    __syncthreads();\n",
+    "    S front = shared[WARPS];\n",
+    "    if (warp > 0) front.join(previous);\n",
+    "    _Pragma(\"unroll\")\n",
+    "    for (int k = 0; k < K; k++) {\n",
+    "        S before = front;\n",
+    "        before.join(s[k]);\n",
+    "        s[k] = before;\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_SCAN_MAYBE[] = {
+    "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n",
+    "template <class S> struct ind_scan_maybe {\n",
+    "    S state;\n",
+    "    int any;\n",
+    "    IND_INLINE void join(const ind_scan_maybe &o) {\n",
+    "        if (any && o.any)\n",
+    "            state.join(o.state);\n",
+    "        else if (o.any)\n",
+    "            *this = o;\n",
+    "    }\n",
+    "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n",
+    "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n",
+    "};\n",
+    NULL,
+};
+/* clang-format on */
+
+/* ======================================================================================== src/cuda/prelude/sort.cuh */
+// Sorts of rows.
+/* clang-format off */
+static const char *const cg__prelude_SORT_F16[] = {
+    "struct ind_key_f16 {\n",
+    "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SORT_BF16[] = {
+    "struct ind_key_bf16 {\n",
+    "    static IND_INLINE float of(unsigned short x) { return ind_bf16_to_f32(x); }\n",
+    "};\n",
+    NULL,
+};
+static const char *const cg__prelude_SORT[] = {
+    "template <typename T> struct ind_key {\n",
+    "    static IND_INLINE T of(T x) { return x; }\n",
+    "};\n",
+    "// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.\n",
+    "template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {\n",
+    "    if (a < b || (b != b && a == a)) return !DOWN;\n",
+    "    if (a > b || (a != a && b == b)) return DOWN;\n",
+    "    return i < j;\n",
+    "}\n",
+    "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n",
+    "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n",
+    "template <class KEY, bool DOWN, typename U, typename T, typename P>\n",
+    "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n",
+    "    __syncthreads();\n",
+    "    for (U q = threadIdx.x;; q += threads) {\n",
+    "        const U in = q & (gap - 1), low = (q - in) * 2 + in, high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n",
+    "        if (low >= n) break;\n",
+    "        if (high >= n) continue;\n",
+    "        const T a = key[low * key_step], b = key[high * key_step];\n",
+    "        const P i = at[low * at_step], j = at[high * at_step];\n",
+    "        if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n",
+    "        key[low * key_step] = b;\n",
+    "        key[high * key_step] = a;\n",
+    "        at[low * at_step] = j;\n",
+    "        at[high * at_step] = i;\n",
+    "    }\n",
+    "}\n",
+    "// A block sorts n elements and their positions in place.\n",
+    "template <class KEY, bool DOWN, typename U, typename T, typename P>\n",
+    "static IND_INLINE void ind_sort(T *key, P *at, U n, int threads) {\n",
+    "    for (U half = 1; half < n; half *= 2)\n",
+    "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n",
+    "    __syncthreads();\n",
+    "}\n",
+    NULL,
+};
+static const char *const cg__prelude_SORT_LONG[] = {
+    "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n",
+    "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n",
+    "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n",
+    "    for (U size = CHUNK;; size *= 2) {\n",
+    "        for (U gap = size / 2; gap >= CHUNK; gap /= 2)\n",
+    "            ind_sort_step<KEY, DOWN, U>(key, key_step, at, at_step, n, size / 2, gap, threads);\n",
+    "        for (U begin = 0; begin < n; begin += CHUNK) {\n",
+    "            const U m = n - begin < CHUNK ? n - begin : (U)CHUNK;\n",
+    "            __syncthreads();\n",
+    "            for (U i = threadIdx.x; i < m; i += threads) {\n",
+    "                keys[i] = key[(begin + i) * key_step];\n",
+    "                places[i] = (I)at[(begin + i) * at_step];\n",
+    "            }\n",
+    "            if (size == CHUNK) ind_sort<KEY, DOWN, U>(keys, places, m, threads);\n",
+    "            for (U gap = CHUNK / 2; gap > 0 && size > CHUNK; gap /= 2)\n",
+    "                ind_sort_step<KEY, DOWN, U>(keys, 1, places, 1, m, 0, gap, threads);\n",
+    "            __syncthreads();\n",
+    "            for (U i = threadIdx.x; i < m; i += threads) {\n",
+    "                key[(begin + i) * key_step] = keys[i];\n",
+    "                at[(begin + i) * at_step] = places[i];\n",
+    "            }\n",
+    "        }\n",
+    "        if (size >= n) break;\n",
+    "    }\n",
+    "}\n",
+    NULL,
+};
+/* clang-format on */
 
 /* ======================================================================================= src/cuda/prelude/prelude.c */
 /* ------------------------------------------------------------------------------------------------ >>prelude */
 
+/* The functions that a source may use: name, the functions they call. The .cuh files have their text. A source has
+   those that it uses, in this order. Inline PTX stays out under IND_EMULATION: the including file defines those
+   functions. */
 /* clang-format off */
-/* The largest of a vector of 16-bit floats, T: bf16 or f16. */
-#define IND__CG_MAX_HALVES(T) \
-      "// The largest of N " #T " joins a state: two by two, as they lie in memory.\n" \
-      "#ifndef IND_EMULATION\n" \
-      "static IND_INLINE unsigned ind_max_" #T "x2(unsigned a, unsigned b) {\n" \
-      "    unsigned m;\n" \
-      "    asm(\"max.NaN." #T "x2 %0, %1, %2;\" : \"=r\"(m) : \"r\"(a), \"r\"(b));\n" \
-      "    return m;\n" \
-      "}\n" \
-      "#else\n" \
-      "static IND_INLINE unsigned ind_max_" #T "x2(unsigned a, unsigned b) {\n" \
-      "    unsigned m[2];\n" \
-      "    for (int i = 0; i < 2; i++)\n" \
-      "        m[i] = ind_f32_to_" #T "(ind_max(ind_" #T "_to_f32((unsigned short)(a >> 16 * i)), ind_" #T "_to_f32((unsigned short)(b >> 16 * i))));\n" \
-      "    return m[0] | m[1] << 16;\n" \
-      "}\n" \
-      "#endif\n" \
-      "template <int N> static IND_INLINE void ind_join_" #T "(ind_maximum<float> &s, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned m = v.word[0];\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 1; i < N / 2; i++) m = ind_max_" #T "x2(m, v.word[i]);\n" \
-      "    s.join({ind_" #T "_to_f32((unsigned short)m)});\n" \
-      "    s.join({ind_" #T "_to_f32((unsigned short)(m >> 16))});\n" \
-      "}\n"
-
-/* Functions that a source may use: name, pieces it needs, text. Only the pieces used are written, in this order.
-   What needs inline PTX is left to the including file under IND_EMULATION. */
 #define IND__CG_NEEDS(...) __VA_ARGS__
-#define IND__CG_PRELUDE(X)                                                                                             \
-    X(DEPENDENCY, 0,                                                                                                   \
-      "// This launch may begin before the one before it is done. Behind the wait it is, and all that it wrote is seen.\n" \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE void ind_dependency_wait() {\n"                                                               \
-      "    asm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n"                                                     \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(F16, 0,                                                                                                          \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE float ind_f16_to_f32(unsigned short h) {\n"                                                   \
-      "    float f;\n"                                                                                                 \
-      "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(f) : \"h\"(h));\n"                                                     \
-      "    return f;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "static IND_INLINE unsigned short ind_f32_to_f16(float f) {\n"                                                   \
-      "    unsigned short h;\n"                                                                                        \
-      "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"                                                  \
-      "    return h;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(BF16, 0,                                                                                                         \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE float ind_bf16_to_f32(unsigned short h) {\n"                                                  \
-      "    return __uint_as_float((unsigned)h << 16);\n"                                                               \
-      "}\n"                                                                                                            \
-      "static IND_INLINE unsigned short ind_f32_to_bf16(float f) {\n"                                                  \
-      "    unsigned short h;\n"                                                                                        \
-      "    asm(\"cvt.rn.bf16.f32 %0, %1;\" : \"=h\"(h) : \"f\"(f));\n"                                                 \
-      "    return h;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(VEC, 0,                                                                                                          \
-      "// N neighbours in memory, read and written by one access.\n"                                                   \
-      "template <typename T, int N> struct __align__(sizeof(T) * N < 16 ? sizeof(T) * N : 16) ind_vec {\n"             \
-      "    T at[N];\n"                                                                                                 \
-      "};\n"                                                                                                           \
-      "// Those of 16 bits are words too, of which the compiler makes the same instructions in less time.\n" \
-      "template <int N> struct __align__(N < 8 ? N * 2 : 16) ind_vec<unsigned short, N> {\n" \
-      "    union {\n" \
-      "        unsigned word[N / 2];\n" \
-      "        unsigned short at[N];\n" \
-      "    };\n" \
-      "};\n" \
-      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load(const T *p) {\n"                          \
-      "    return *reinterpret_cast<const ind_vec<T, N> *>(p);\n"                                                      \
-      "}\n"                                                                                                            \
-      "template <typename T, int N> static IND_INLINE void ind_store(T *p, const ind_vec<T, N> &v) {\n"                \
-      "    *reinterpret_cast<ind_vec<T, N> *>(p) = v;\n"                                                               \
-      "}\n")                                                                                                           \
-    X(BOUNDARY, 0,                                                                                                     \
-      "// Elements from the boundary of N elements at or before p to p.\n" \
-      "template <int N, typename T> static IND_INLINE int ind_behind(const T *p) {\n" \
-      "    return (int)((unsigned long long)p / sizeof(T) & (N - 1));\n" \
-      "}\n") \
-    X(LOAD_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                         \
-      "// N neighbours from p on, wherever that is, out of pieces of 8 bytes between boundaries. behind: elements from a\n" \
-      "// boundary of N to p. Reads no more than N elements behind them.\n" \
-      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_across(const T *p, int behind) {\n" \
-      "    const int ALL = N * sizeof(T) / 4, W = ALL < 2 ? ALL : 2, M = W * 4 / sizeof(T);\n" \
-      "    const int before = behind & (M - 1), bytes = before * (int)sizeof(T);\n" \
-      "    union {\n" \
-      "        ind_vec<T, M> part[ALL / W + 1];\n" \
-      "        ind_vec<T, N> made;\n" \
-      "        unsigned word[ALL + W];\n" \
-      "    } x;\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i <= ALL / W; i++) x.part[i] = ind_load<M>(p - before + i * M);\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i + 1 < ALL + W && W > 1; i++) {\n" \
-      "        const unsigned here = x.word[i], there = x.word[i + 1];\n" \
-      "        x.word[i] = sizeof(T) < 4 ? __funnelshift_rc(here, there, bytes / 4 * 32) : bytes & 4 ? there : here;\n" \
-      "    }\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i < ALL && sizeof(T) < 4; i++)\n" \
-      "        x.word[i] = __funnelshift_r(x.word[i], x.word[i + 1], bytes % 4 * 8);\n" \
-      "    return x.made;\n" \
-      "}\n") \
-    X(LOAD_WORDS, IND__CG_NEEDS(IND__CG_VEC),                                                                          \
-      "// N neighbours from p on, wherever that is, word by word. Reads less than a word behind them.\n" \
-      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_words(const T *p) {\n" \
-      "    union {\n" \
-      "        ind_vec<T, N> made;\n" \
-      "        unsigned word[(N * sizeof(T) + 3) / 4];\n" \
-      "    } x;\n" \
-      "    const int bits = (int)((unsigned long long)p % 4) * 8;\n" \
-      "    const unsigned *word = reinterpret_cast<const unsigned *>((unsigned long long)p / 4 * 4);\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int i = 0; i < (int)(N * sizeof(T) / 4); i++)\n" \
-      "        x.word[i] = sizeof(T) < 4 ? __funnelshift_r(word[i], word[i + 1], bits) : word[i];\n" \
-      "    return x.made;\n" \
-      "}\n") \
-    X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC),                                                                        \
-      "// One access where p stands at a boundary, else one for each element.\n" \
-      "template <typename T, int N> static IND_INLINE void ind_store_across(T *p, const ind_vec<T, N> &v) {\n" \
-      "    if ((unsigned long long)p % alignof(ind_vec<T, N>) == 0) {\n" \
-      "        ind_store(p, v);\n" \
-      "        return;\n" \
-      "    }\n" \
-      "    _Pragma(\"unroll\")\n" \
-      "    for (int j = 0; j < N; j++) p[j] = v.at[j];\n" \
-      "}\n") \
-    X(LOAD_PAST, IND__CG_NEEDS(IND__CG_VEC),                                                                           \
-      "// 16 bytes that are read once: they take no place in the L1.\n"                                                \
-      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_past(const T *p) {\n"                     \
-      "#ifdef IND_EMULATION\n"                                                                                         \
-      "    return ind_load<N>(p);\n"                                                                                   \
-      "#else\n"                                                                                                        \
-      "    union {\n"                                                                                                  \
-      "        unsigned word[4];\n"                                                                                    \
-      "        ind_vec<T, N> elements;\n"                                                                              \
-      "    } v;\n"                                                                                                     \
-      "    asm volatile(\"ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\"\n"                                \
-      "                 : \"=r\"(v.word[0]), \"=r\"(v.word[1]), \"=r\"(v.word[2]), \"=r\"(v.word[3])\n"                \
-      "                 : \"l\"(__cvta_generic_to_global(p)));\n"                                                      \
-      "    return v.elements;\n"                                                                                       \
-      "#endif\n"                                                                                                       \
-      "}\n")                                                                                                           \
-    X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC),                                                                           \
-      "// What nobody reads again: the first to leave the L2.\n"                                                       \
-      "template <int N, typename T> static IND_INLINE ind_vec<T, N> ind_load_once(const T *p) {\n"                     \
-      "    if constexpr (sizeof(T) * N == 16) {\n"                                                                     \
-      "        union {\n"                                                                                              \
-      "            uint4 words;\n"                                                                                     \
-      "            ind_vec<T, N> elements;\n"                                                                          \
-      "        } v = {__ldcs((const uint4 *)p)};\n"                                                                    \
-      "        return v.elements;\n"                                                                                   \
-      "    } else {\n"                                                                                                 \
-      "        return ind_load<N>(p);\n"                                                                               \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(EVICT_LAST_POLICY, 0,                                                                                            \
-      "// Lines that are read by it leave the L2 after those of what is written.\n"                                    \
-      "static IND_INLINE unsigned long long ind_evict_last_policy(void) {\n"                                           \
-      "    unsigned long long policy = 0;\n"                                                                           \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "    asm(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(policy));\n"                           \
-      "#endif\n"                                                                                                       \
-      "    return policy;\n"                                                                                           \
-      "}\n")                                                                                                           \
-    X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY),                                                            \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "// Of the compiler: marks what is read through a pointer (behind cuda::access_property of libcu++).\n"          \
-      "extern \"C\" __device__ void *__nv_associate_access_property(const void *, unsigned long long);\n"              \
-      "#endif\n"                                                                                                       \
-      "// p, through which lines are read by that policy.\n"                                                           \
-      "template <typename T> static IND_INLINE const T *ind_evict_last(const T *p) {\n"                                \
-      "#ifdef IND_EMULATION\n"                                                                                         \
-      "    return p;\n"                                                                                                \
-      "#else\n"                                                                                                        \
-      "    return static_cast<const T *>(__nv_associate_access_property(p, ind_evict_last_policy()));\n"               \
-      "#endif\n"                                                                                                       \
-      "}\n")                                                                                                           \
-    X(MAXMIN, 0,                                                                                                       \
-      "// NaN if either is NaN.\n"                                                                                     \
-      "template <typename T> static IND_INLINE T ind_max(T a, T b) {\n"                                                \
-      "    return a != a || a > b ? a : b;\n"                                                                          \
-      "}\n"                                                                                                            \
-      "template <typename T> static IND_INLINE T ind_min(T a, T b) {\n"                                                \
-      "    return a != a || a < b ? a : b;\n"                                                                          \
-      "}\n"                                                                                                            \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE float ind_max(float a, float b) {\n"                                                          \
-      "    float m;\n"                                                                                                 \
-      "    asm(\"max.NaN.f32 %0, %1, %2;\" : \"=f\"(m) : \"f\"(a), \"f\"(b));\n"                                       \
-      "    return m;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "static IND_INLINE float ind_min(float a, float b) {\n"                                                          \
-      "    float m;\n"                                                                                                 \
-      "    asm(\"min.NaN.f32 %0, %1, %2;\" : \"=f\"(m) : \"f\"(a), \"f\"(b));\n"                                       \
-      "    return m;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(DIV, 0,                                                                                                          \
-      "// Rounds toward zero; x / 0 is 0; the smallest number / -1 wraps around.\n"                                    \
-      "template <typename T> static IND_INLINE T ind_div(T a, T b) {\n"                                                \
-      "    if (b == 0) return 0;\n"                                                                                    \
-      "    if (T(-1) < T(0) && b == T(-1)) return (T)(0ull - (unsigned long long)a);\n"                                \
-      "    return (T)(a / b);\n"                                                                                       \
-      "}\n")                                                                                                           \
-    X(MOD, 0,                                                                                                          \
-      "// The sign of a; x % 0 is x.\n"                                                                                \
-      "template <typename T> static IND_INLINE T ind_mod(T a, T b) {\n"                                                \
-      "    if (b == 0) return a;\n"                                                                                    \
-      "    return T(-1) < T(0) && b == T(-1) ? T(0) : (T)(a % b);\n"                                                   \
-      "}\n")                                                                                                           \
-    X(SHIFT, 0,                                                                                                        \
-      "// By a negative number or the width and more: 0, or -1 for a negative number shifted to the right.\n"          \
-      "template <typename T> static IND_INLINE T ind_shift_left(T a, T by) {\n"                                        \
-      "    return by < 0 || by >= T(sizeof(T) * 8) ? T(0) : (T)((unsigned long long)a << by);\n"                       \
-      "}\n"                                                                                                            \
-      "template <typename T> static IND_INLINE T ind_shift_right(T a, T by) {\n"                                       \
-      "    if (by < 0 || by >= T(sizeof(T) * 8)) return a < 0 ? T(-1) : T(0);\n"                                       \
-      "    return (T)(a >> by);\n"                                                                                     \
-      "}\n")                                                                                                           \
-    X(GCD, 0,                                                                                                          \
-      "// Euclid's algorithm, on magnitudes; 64 bits wide only where the type is.\n"                                   \
-      "template <typename U, typename T> static IND_INLINE U ind_gcd_of(T x, T y) {\n"                                 \
-      "    U a = x < 0 ? 0 - (U)x : (U)x, b = y < 0 ? 0 - (U)y : (U)y;\n"                                              \
-      "    while (b != 0) {\n"                                                                                         \
-      "        U rest = a % b;\n"                                                                                      \
-      "        a = b;\n"                                                                                               \
-      "        b = rest;\n"                                                                                            \
-      "    }\n"                                                                                                        \
-      "    return a;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "template <typename T> static IND_INLINE T ind_gcd(T a, T b) {\n"                                                \
-      "    return (T)(sizeof(T) < 8 ? ind_gcd_of<unsigned>(a, b) : ind_gcd_of<unsigned long long>(a, b));\n"           \
-      "}\n")                                                                                                           \
-    X(DIGAMMA, 0,                                                                                                      \
-      "// By recurrence to x >= 10 and the asymptotic series there; for negative x by reflection.\n"                   \
-      "static IND_INLINE double ind_digamma(double x) {\n"                                                             \
-      "    double sum = 0;\n"                                                                                          \
-      "    if (x == 0) return copysign((double)__uint_as_float(0x7f800000u), -x);\n"                                   \
-      "    if (x < 0) {\n"                                                                                             \
-      "        const double fraction = x - rint(x);\n"                                                                 \
-      "        if (fraction == 0) return (double)__uint_as_float(0x7fc00000u);\n"                                      \
-      "        sum = -3.14159265358979323846 * cospi(fraction) / sinpi(fraction);\n"                                   \
-      "        x = 1 - x;\n"                                                                                           \
-      "    }\n"                                                                                                        \
-      "    for (; x < 10; x += 1) sum -= 1 / x;\n"                                                                     \
-      "    const double z = 1 / (x * x);\n"                                                                            \
-      "    const double low = 1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12));\n"                           \
-      "    return sum + (log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - z * low))));\n"          \
-      "}\n")                                                                                                           \
-    X(BESSEL_IE, 0,                                                                                                    \
-      "// exp(-|x|) I_n(x): the power series, beyond 30 the asymptotic one.\n"                                         \
-      "template <int N> static IND_INLINE double ind_bessel_ie(double x) {\n"                                          \
-      "    const double y = fabs(x);\n"                                                                                \
-      "    double term = N ? y / 2 : 1, sum = term;\n"                                                                 \
-      "    if (y <= 30) {\n"                                                                                           \
-      "        for (int k = 1; k < 100 && term > sum * 1e-18; k++) sum += term *= y * y / (4.0 * k * (k + N));\n"      \
-      "        sum *= exp(-y);\n"                                                                                      \
-      "    } else {\n"                                                                                                 \
-      "        sum = term = 1;\n"                                                                                      \
-      "        for (int k = 1; k < 30; k++) sum += term *= ((2.0 * k - 1) * (2 * k - 1) - 4 * N) / (8 * y * k);\n"     \
-      "        sum /= sqrt(2 * 3.14159265358979323846 * y);\n"                                                         \
-      "    }\n"                                                                                                        \
-      "    return N ? copysign(sum, x) : sum;\n"                                                                       \
-      "}\n")                                                                                                           \
-    X(BESSEL_JY, 0,                                                                                                    \
-      "// J0 J1 Y0 Y1: by Miller's backward recurrence and Neumann's series, from 25 on by Hankel's asymptotic one.\n" \
-      "template <int KIND> static IND_INLINE double ind_bessel_far(double y) {\n"                                      \
-      "    double p = 1, q = 0, term = 1;\n"                                                                           \
-      "    for (int k = 1; k <= 30; k++) {\n"                                                                          \
-      "        term *= ((KIND & 1 ? 4 : 0) - (2.0 * k - 1) * (2 * k - 1)) / (8 * y * k);\n"                            \
-      "        const double signed_term = k & 2 ? -term : term;\n"                                                     \
-      "        if (k & 1) q += signed_term;\n"                                                                         \
-      "        else p += signed_term;\n"                                                                               \
-      "    }\n"                                                                                                        \
-      "    const double root = sqrt(1 / (3.14159265358979323846 * y));\n"                                              \
-      "    const double plus = root * (sin(y) + cos(y)), minus = root * (sin(y) - cos(y));\n"                          \
-      "    return KIND == 0 ? p * plus - q * minus : KIND == 3 ? q * minus - p * plus : p * minus + q * plus;\n"       \
-      "}\n"                                                                                                            \
-      "template <int KIND> static IND_INLINE double ind_bessel_near(double y) {\n"                                     \
-      "    const double l = log(y / 2) + 0.57721566490153286061, f = 2 / 3.14159265358979323846;\n"                    \
-      "    double above = 0, j = 1e-30, total = 0, even = 0, odd = 0;\n"                                               \
-      "    if (y < 1e-8) return KIND == 0 ? 1 : KIND == 1 ? y / 2 : KIND == 2 ? f * l : -f / y;\n"                     \
-      "    for (int n = 40 + 2 * (int)(0.75 * y); n > 0; n--) {\n"                                                     \
-      "        const double k = n / 2, sign = n & 2 ? -1 : 1;\n"                                                       \
-      "        if (n % 2 == 0) total += 2 * j, even += sign * j / k;\n"                                                \
-      "        if (n % 2 == 1 && n > 1) odd += sign * n / (k * (k + 1)) * j;\n"                                        \
-      "        const double below = 2 * n / y * j - above;\n"                                                          \
-      "        above = j, j = below;\n"                                                                                \
-      "        if (fabs(j) > 1e100) j *= 1e-100, above *= 1e-100, total *= 1e-100, even *= 1e-100, odd *= 1e-100;\n"   \
-      "    }\n"                                                                                                        \
-      "    total += j;\n"                                                                                              \
-      "    if (KIND < 2) return (KIND ? above : j) / total;\n"                                                         \
-      "    return f * (KIND == 2 ? l * j - 2 * even : (l - 1) * above - j / y - odd) / total;\n"                       \
-      "}\n"                                                                                                            \
-      "template <int KIND> static IND_INLINE double ind_bessel_jy(double x) {\n"                                       \
-      "    const double y = fabs(x);\n"                                                                                \
-      "    if (KIND >= 2 && !(x > 0)) return (double)__uint_as_float(x == 0 ? 0xff800000u : 0x7fc00000u);\n"           \
-      "    const double v = y < 25 ? ind_bessel_near<KIND>(y) : ind_bessel_far<KIND>(y);\n"                            \
-      "    return KIND == 1 && x < 0 ? -v : v;\n"                                                                      \
-      "}\n")                                                                                                           \
-    X(ZETA, 0,                                                                                                         \
-      "// Hurwitz' zeta function: ten terms, and Euler and Maclaurin's formula for the rest.\n"                        \
-      "static IND_INLINE double ind_zeta_positive(double x, double a) {\n"                                             \
-      "    double sum = 0;\n"                                                                                          \
-      "    #pragma unroll 1\n"                                                                                         \
-      "    for (int k = 0; k < 10; k++, a++) sum += pow(a, -x);\n"                                                     \
-      "    const double term = pow(a, -x), z = 1 / (a * a);\n"                                                         \
-      "    if (term == 0) return sum;\n"                                                                               \
-      "    double rest = 43867.0 / 5109094217170944000.0;\n"                                                           \
-      "    rest = -3617.0 / 10670622842880000.0 + rest * ((x + 15) * (x + 16) * z);\n"                                 \
-      "    rest = 1.0 / 74724249600.0 + rest * ((x + 13) * (x + 14) * z);\n"                                           \
-      "    rest = -691.0 / 1307674368000.0 + rest * ((x + 11) * (x + 12) * z);\n"                                      \
-      "    rest = 1.0 / 47900160.0 + rest * ((x + 9) * (x + 10) * z);\n"                                               \
-      "    rest = -1.0 / 1209600.0 + rest * ((x + 7) * (x + 8) * z);\n"                                                \
-      "    rest = 1.0 / 30240.0 + rest * ((x + 5) * (x + 6) * z);\n"                                                   \
-      "    rest = -1.0 / 720.0 + rest * ((x + 3) * (x + 4) * z);\n"                                                    \
-      "    rest = 1.0 / 12.0 + rest * ((x + 1) * (x + 2) * z);\n"                                                      \
-      "    return sum + (term * a / (x - 1) + term / 2) + rest * (term * x / a);\n"                                    \
-      "}\n"                                                                                                            \
-      "// For a < 0 the terms below 0 are those from f in (0, 1) to -a, with the sign of (-1)^x.\n"                    \
-      "static IND_INLINE double ind_zeta(double x, double a) {\n"                                                      \
-      "    const bool negative = a <= 0;\n"                                                                            \
-      "    if (x == 1 || (!(x < 1) && negative && a == floor(a))) return (double)__uint_as_float(0x7f800000u);\n"      \
-      "    if (x < 1 || (negative && x != floor(x))) return (double)__uint_as_float(0x7fc00000u);\n"                   \
-      "    const double f = -a - floor(-a), sign = fmod(x, 2.0) == 1 ? -1 : 1;\n"                                      \
-      "    double sum = 0;\n"                                                                                          \
-      "    #pragma unroll 1\n"                                                                                         \
-      "    for (int part = negative ? 0 : 2; part < 3; part++) {\n"                                                    \
-      "        const double from = part == 0 ? f : part == 1 ? 1 - a : negative ? 1 - f : a;\n"                        \
-      "        const double v = ind_zeta_positive(x, from);\n"                                                         \
-      "        sum += part == 0 ? sign * v : part == 1 ? -sign * v : v;\n"                                             \
-      "    }\n"                                                                                                        \
-      "    return sum;\n"                                                                                              \
-      "}\n")                                                                                                           \
-    X(IGAMMA, 0,                                                                                                       \
-      "// Temme's uniform expansion for large a and x = a (1 + mu) near it.\n"                                         \
-      "template <bool UPPER> static IND_INLINE double ind_igamma_large(double a, double mu) {\n"                       \
-      "    double half_square = 0, power = mu;\n"                                                                      \
-      "    for (int k = 2; k < 14; k++) power *= -mu, half_square -= power / k;\n"                                     \
-      "    const double eta = copysign(sqrt(2 * half_square), mu);\n"                                                  \
-      "    const double c0 = -1.0 / 3 + eta * (1.0 / 12 + eta * (-2.0 / 135 + eta * (1.0 / 864 + eta / 2835)));\n"     \
-      "    const double c1 = -1.0 / 540 - eta / 288;\n"                                                                \
-      "    const double rest = exp(-a * half_square) / sqrt(2 * 3.14159265358979323846 * a) * (c0 + c1 / a);\n"        \
-      "    return UPPER ? erfc(eta * sqrt(a / 2)) / 2 + rest : erfc(-eta * sqrt(a / 2)) / 2 - rest;\n"                 \
-      "}\n"                                                                                                            \
-      "// The regularised incomplete gamma functions: the series of P, or the continued fraction of Q = 1 - P.\n"      \
-      "template <bool UPPER> static IND_INLINE double ind_igamma(double a, double x) {\n"                              \
-      "    const double tiny = 1e-300;\n"                                                                              \
-      "    double sum = 1, term = 1;\n"                                                                                \
-      "    if (!(a >= 0 && x >= 0) || (isinf(a) && isinf(x)) || (a == 0 && x == 0)) return (double)__uint_as_float(0x7fc00000u);\n"\
-      "    if (x == 0 || isinf(a)) return UPPER ? 1 : 0;\n"                                                            \
-      "    if (isinf(x) || a == 0) return UPPER ? 0 : 1;\n"                                                            \
-      "    if (a > 1e5 && fabs(x - a) < 0.03 * a) return ind_igamma_large<UPPER>(a, (x - a) / a);\n"                   \
-      "    const double scale = exp(a * log(x) - x - lgamma(a));\n"                                                    \
-      "    if (x <= 1 || x <= a) {\n"                                                                                  \
-      "        for (int k = 1; k < 5000 && term > sum * 1e-17; k++) sum += term *= x / (a + k);\n"                     \
-      "        return UPPER ? 1 - scale * sum / a : scale * sum / a;\n"                                                \
-      "    }\n"                                                                                                        \
-      "    double b = x + 1 - a, c = 1 / tiny, d = 1 / b, h = d, change = 0;\n"                                        \
-      "    for (int k = 1; k < 5000 && fabs(change - 1) > 1e-16; k++) {\n"                                             \
-      "        const double factor = k * (a - k);\n"                                                                   \
-      "        b += 2;\n"                                                                                              \
-      "        d = factor * d + b, d = 1 / (fabs(d) < tiny ? tiny : d);\n"                                             \
-      "        c = b + factor / c, c = fabs(c) < tiny ? tiny : c;\n"                                                   \
-      "        change = c * d;\n"                                                                                      \
-      "        h *= change;\n"                                                                                         \
-      "    }\n"                                                                                                        \
-      "    return UPPER ? scale * h : 1 - scale * h;\n"                                                                \
-      "}\n")                                                                                                           \
-    X(POW, 0,                                                                                                          \
-      "// By squaring, wrapping around; a negative exponent gives 0 except for bases 1 and -1.\n"                      \
-      "template <typename T> static IND_INLINE T ind_pow(T base, T exponent) {\n"                                      \
-      "    if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent % 2 != 0 ? T(-1) : T(1)) : T(0);\n"      \
-      "    unsigned long long result = 1, square = (unsigned long long)base;\n"                                        \
-      "    for (unsigned long long e = (unsigned long long)exponent; e != 0; e >>= 1) {\n"                             \
-      "        if (e & 1) result *= square;\n"                                                                         \
-      "        square *= square;\n"                                                                                    \
-      "    }\n"                                                                                                        \
-      "    return (T)result;\n"                                                                                        \
-      "}\n")                                                                                                           \
-    X(F8E4M3FN, 0,                                                                                                     \
-      "// 8 bits: exponent bias 7, three digits, 127 is NaN, no infinity. Out of 464 is NaN.\n"                        \
-      "static IND_INLINE float ind_f8e4m3fn_to_f32(unsigned char x) {\n"                                               \
-      "    const float v = __uint_as_float((x & 127u) << 20) * 1.329227995784916e+36f;\n"                              \
-      "    return __uint_as_float(((x & 127) == 127 ? 0x7fffffffu : __float_as_uint(v)) | (x & 128u) << 24);\n"        \
-      "}\n"                                                                                                            \
-      "static IND_INLINE unsigned char ind_f32_to_f8e4m3fn(float f) {\n"                                               \
-      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
-      "    if (!(u <= 0x43e80000u)) return (unsigned char)(sign | 127u);\n"                                            \
-      "    if (u < 0x3c800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 16384.0f) - 0x46800000u));\n"\
-      "    return (unsigned char)(sign | ((u - 0x3c000000u + 0x7ffffu + (u >> 20 & 1)) >> 20));\n"                     \
-      "}\n")                                                                                                           \
-    X(F8E5M2, 0,                                                                                                       \
-      "// 8 bits: the upper half of f16. From 61440 on it is infinite.\n"                                              \
-      "static IND_INLINE float ind_f8e5m2_to_f32(unsigned char x) {\n"                                                 \
-      "    const unsigned u = x & 127u;\n"                                                                             \
-      "    const float v = __uint_as_float(u << 21) * 5.192296858534828e+33f;\n"                                       \
-      "    return __uint_as_float((u > 124 ? 0x7fffffffu : u == 124 ? 0x7f800000u : __float_as_uint(v)) | (x & 128u) << 24);\n"\
-      "}\n"                                                                                                            \
-      "static IND_INLINE unsigned char ind_f32_to_f8e5m2(float f) {\n"                                                 \
-      "    const unsigned bits = __float_as_uint(f), u = bits & 0x7fffffffu, sign = bits >> 24 & 128u;\n"              \
-      "    if (u >= 0x47700000u) return (unsigned char)(sign | (u > 0x7f800000u ? 127u : 124u));\n"                    \
-      "    if (u < 0x38800000u) return (unsigned char)(sign | (__float_as_uint(__uint_as_float(u) + 128.0f) - 0x43000000u));\n"\
-      "    return (unsigned char)(sign | ((u - 0x38000000u + 0xfffffu + (u >> 21 & 1)) >> 21));\n"                     \
-      "}\n")                                                                                                           \
-    X(PHILOX, 0,                                                                                                       \
-      "// Half of the 128 bits of Philox 4x32-10 (Salmon et al. 2011).\n"                                              \
-      "template <int HALF> static IND_INLINE unsigned long long ind_philox(unsigned long long key, unsigned long long stream,\n"\
-      "                                                                    unsigned long long position) {\n"           \
-      "    unsigned x0 = (unsigned)position, x1 = (unsigned)(position >> 32), x2 = (unsigned)stream, x3 = (unsigned)(stream >> 32);\n"\
-      "    unsigned k0 = (unsigned)key, k1 = (unsigned)(key >> 32);\n"                                                 \
-      "    #pragma unroll\n"                                                                                           \
-      "    for (int round = 0; round < 10; round++, k0 += 0x9e3779b9u, k1 += 0xbb67ae85u) {\n"                         \
-      "        const unsigned long long a = x0 * 0xd2511f53ull, b = x2 * 0xcd9e8d57ull;\n"                             \
-      "        x0 = (unsigned)(b >> 32) ^ x1 ^ k0;\n"                                                                  \
-      "        x1 = (unsigned)b;\n"                                                                                    \
-      "        x2 = (unsigned)(a >> 32) ^ x3 ^ k1;\n"                                                                  \
-      "        x3 = (unsigned)a;\n"                                                                                    \
-      "    }\n"                                                                                                        \
-      "    return HALF ? x2 | (unsigned long long)x3 << 32 : x0 | (unsigned long long)x1 << 32;\n"                     \
-      "}\n")                                                                                                           \
-    X(QUOTIENT, 0,                                                                                                     \
-      "// x / d for 0 <= x < 2^31 and 1 <= d < 2^31, by m = ceil(2^62 / d): with e = m * d - 2^62 < d, x * m / 2^62 is\n"  \
-      "// x / d + x * e / (d * 2^62), and that is less than 1 / d too much.\n"                                        \
-      "static IND_INLINE unsigned ind_quotient(unsigned x, unsigned long long m) {\n"                                 \
-      "    const unsigned long long low = (unsigned long long)x * (unsigned)m >> 32;\n"                               \
-      "    return (unsigned)(((unsigned long long)x * (unsigned)(m >> 32) + low) >> 30);\n"                           \
-      "}\n")                                                                                                          \
-    X(FLOORDIV, 0,                                                                                                     \
-      "// Division that rounds down, and its remainder.\n"                                                             \
-      "template <typename T> static IND_INLINE T ind_floordiv(T a, T b) {\n"                                           \
-      "    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));\n"                                                   \
-      "}\n"                                                                                                            \
-      "template <typename T> static IND_INLINE T ind_floormod(T a, T b) {\n"                                           \
-      "    return a - ind_floordiv(a, b) * b;\n"                                                                       \
-      "}\n")                                                                                                           \
-    X(INDEX, 0,                                                                                                        \
-      "// An index read from memory: one outside [0, size) is reported, once, and replaced by 0.\n"                    \
-      "static IND_INLINE long long ind_index(long long i, long long size, unsigned long long id,\n"                    \
-      "                                                      unsigned long long *error) {\n"                           \
-      "    if (i >= 0 && i < size) return i;\n"                                                                        \
-      "    if (atomicCAS(error, 0ull, id) == 0ull) {\n"                                                                \
-      "        error[1] = (unsigned long long)i;\n"                                                                    \
-      "        error[2] = (unsigned long long)size;\n"                                                                 \
-      "    }\n"                                                                                                        \
-      "    return 0;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "// The same where negative ones count from the end.\n"                                                          \
-      "static IND_INLINE long long ind_index_wrapped(long long i, long long size, unsigned long long id,\n"            \
-      "                                                              unsigned long long *error) {\n"                   \
-      "    const long long at = i < 0 ? i + size : i;\n"                                                               \
-      "    return at >= 0 && at < size ? at : ind_index(i, size, id, error);\n"                                        \
-      "}\n")                                                                                                           \
-    X(ATOMIC, 0,                                                                                                       \
-      "// *p = f(*p), for all threads that do this at once: compare and swap, on the word around elements of less than 4\n"  \
-      "// bytes.\n"                                                                                                    \
-      "template <typename W, typename T> union ind_word {\n"                                                           \
-      "    W whole;\n"                                                                                                 \
-      "    T value;\n"                                                                                                 \
-      "};\n"                                                                                                           \
-      "template <typename W, typename T, typename F> static IND_INLINE void ind_atomic_word(T *p, F f) {\n"            \
-      "    W *const word = (W *)p;\n"                                                                                  \
-      "    for (W old = *(volatile W *)word;;) {\n"                                                                    \
-      "        ind_word<W, T> next;\n"                                                                                 \
-      "        next.whole = old;\n"                                                                                    \
-      "        next.value = f(next.value);\n"                                                                          \
-      "        if (next.whole == old) return;\n"                                                                       \
-      "        const W seen = atomicCAS(word, old, next.whole);\n"                                                     \
-      "        if (seen == old) return;\n"                                                                             \
-      "        old = seen;\n"                                                                                          \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "template <typename T, typename F> static IND_INLINE void ind_atomic(T *p, F f) {\n"                             \
-      "    if constexpr (sizeof(T) == 8) {\n"                                                                          \
-      "        ind_atomic_word<unsigned long long>(p, f);\n"                                                           \
-      "    } else if constexpr (sizeof(T) == 4) {\n"                                                                   \
-      "        ind_atomic_word<unsigned>(p, f);\n"                                                                     \
-      "    } else {\n"                                                                                                 \
-      "        const unsigned long long at = (unsigned long long)p;\n"                                                 \
-      "        const unsigned shift = (unsigned)(at & 3) * 8, mask = ((1u << 8 * sizeof(T)) - 1) << shift;\n"          \
-      "        const auto part = [=](unsigned old) {\n"                                                                \
-      "            return (old & ~mask) | ((unsigned)f((T)(old >> shift)) << shift & mask);\n"                         \
-      "        };\n"                                                                                                   \
-      "        ind_atomic_word<unsigned>((unsigned *)(at & ~3ull), part);\n"                                           \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(ADD_F32, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
-      "// p[j] += v.at[j] for all threads that do this at once, up to 16 bytes by one instruction.\n"                  \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "template <int N> static IND_INLINE void ind_add_f32(float *p, const ind_vec<float, N> &v) {\n"                  \
-      "    if constexpr (N % 4 == 0) {\n"                                                                              \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < N; j += 4)\n"                                                                       \
-      "            asm volatile(\"red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\" :: \"l\"(p + j), \"f\"(v.at[j]),\n" \
-      "                         \"f\"(v.at[j + 1]), \"f\"(v.at[j + 2]), \"f\"(v.at[j + 3]) : \"memory\");\n"           \
-      "    } else {\n"                                                                                                 \
-      "        asm volatile(\"red.relaxed.gpu.global.add.v2.f32 [%0], {%1, %2};\" :: \"l\"(p), \"f\"(v.at[0]), \"f\"(v.at[1]) : \"memory\");\n" \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(ADD_F16, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "template <int N> static IND_INLINE void ind_add_f16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned w[N / 2];\n"                                                                                       \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n"                    \
-      "    if constexpr (N == 8)\n"                                                                                    \
-      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.f16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n" \
-      "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n"                                                 \
-      "    else if constexpr (N == 4)\n"                                                                               \
-      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.f16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n" \
-      "    else\n"                                                                                                     \
-      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.f16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n" \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_add_f16(unsigned short *p, unsigned short v) {\n"                                    \
-      "    asm volatile(\"red.relaxed.gpu.global.add.noftz.f16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"     \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(ADD_BF16, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "template <int N> static IND_INLINE void ind_add_bf16(unsigned short *p, const ind_vec<unsigned short, N> &v) {\n" \
-      "    unsigned w[N / 2];\n"                                                                                       \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N / 2; j++) w[j] = v.at[2 * j] | (unsigned)v.at[2 * j + 1] << 16;\n"                    \
-      "    if constexpr (N == 8)\n"                                                                                    \
-      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v4.bf16x2 [%0], {%1, %2, %3, %4};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]),\n" \
-      "                     \"r\"(w[2]), \"r\"(w[3]) : \"memory\");\n"                                                 \
-      "    else if constexpr (N == 4)\n"                                                                               \
-      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.v2.bf16x2 [%0], {%1, %2};\" :: \"l\"(p), \"r\"(w[0]), \"r\"(w[1]) : \"memory\");\n" \
-      "    else\n"                                                                                                     \
-      "        asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16x2 [%0], %1;\" :: \"l\"(p), \"r\"(w[0]) : \"memory\");\n" \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_add_bf16(unsigned short *p, unsigned short v) {\n"                                   \
-      "    asm volatile(\"red.relaxed.gpu.global.add.noftz.bf16 [%0], %1;\" :: \"l\"(p), \"h\"(v) : \"memory\");\n"    \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(SUM, 0,                                                                                                          \
-      "// States of reductions: `join` combines two, `lane` is the state of the lane whose number has other bits d.\n" \
-      "template <typename T> struct ind_sum {\n"                                                                       \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_sum &o) { value = value + o.value; }\n"                                      \
-      "    IND_INLINE ind_sum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"                \
-      "};\n")                                                                                                          \
-    X(PROD, 0,                                                                                                         \
-      "template <typename T> struct ind_prod {\n"                                                                      \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_prod &o) { value = value * o.value; }\n"                                     \
-      "    IND_INLINE ind_prod lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"               \
-      "};\n")                                                                                                          \
-    X(MAX, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
-      "template <typename T> struct ind_maximum {\n"                                                                   \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_maximum &o) { value = ind_max(value, o.value); }\n"                          \
-      "    IND_INLINE ind_maximum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
-      "};\n")                                                                                                          \
-    X(MAX_WARP, IND__CG_NEEDS(IND__CG_MAX),                                                                            \
-      "// The largest of a warp at once, as integers of the same order; a NaN of a join is above all.\n"                \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "template <int LANES> static IND_INLINE void ind_join_lanes(ind_maximum<float> &s) {\n"                          \
-      "    if (LANES == 32) {\n"                                                                                       \
-      "        const int i = __float_as_int(s.value), key = i ^ (i >> 31 & 0x7fffffff);\n"                             \
-      "        const int m = __reduce_max_sync(0xffffffffu, key);\n"                                                   \
-      "        s.value = __int_as_float(m ^ (m >> 31 & 0x7fffffff));\n"                                                \
-      "    } else {\n"                                                                                                 \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n"                                            \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX), IND__CG_MAX_HALVES(bf16)) \
-    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX), IND__CG_MAX_HALVES(f16)) \
-    X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN),                                                                              \
-      "template <typename T> struct ind_minimum {\n"                                                                   \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_minimum &o) { value = ind_min(value, o.value); }\n"                          \
-      "    IND_INLINE ind_minimum lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"            \
-      "};\n")                                                                                                          \
-    X(ANY, 0,                                                                                                          \
-      "template <typename T> struct ind_any {\n"                                                                       \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_any &o) { value = value | o.value; }\n"                                      \
-      "    IND_INLINE ind_any lane(int d) const { return {__shfl_xor_sync(0xffffffffu, value, d)}; }\n"                \
-      "};\n")                                                                                                          \
-    X(ARGMAX, 0,                                                                                                       \
-      "// The largest value and the first place where it stands; NaN is largest. at < 0: none yet.\n"                  \
-      "template <typename T> struct ind_argmax {\n"                                                                    \
-      "    T value;\n"                                                                                                 \
-      "    long long at;\n"                                                                                            \
-      "    IND_INLINE void join(const ind_argmax &o) {\n"                                                              \
-      "        const bool nan = value != value, other_nan = o.value != o.value;\n"                                     \
-      "        const bool more = other_nan ? !nan : o.value > value;\n"                                                \
-      "        const bool same = other_nan ? nan : o.value == value;\n"                                                \
-      "        if (o.at >= 0 && (at < 0 || more || (same && o.at < at))) *this = o;\n"                                 \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_argmax lane(int d) const {\n"                                                                \
-      "        return {__shfl_xor_sync(0xffffffffu, value, d), __shfl_xor_sync(0xffffffffu, at, d)};\n"                \
-      "    }\n"                                                                                                        \
-      "};\n")                                                                                                          \
-    X(WELFORD, 0,                                                                                                      \
-      "// Count, mean and sum of squared deviations (Welford 1962), joined as in Chan et al. 1979.\n"                  \
-      "template <typename T> struct ind_welford {\n"                                                                   \
-      "    T count, mean, m2;\n"                                                                                       \
-      "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n"                                                  \
-      "        T sum = x[0], squares = 0;\n"                                                                           \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 1; i < N; i++) sum += x[i];\n"                                                             \
-      "        const T middle = sum / N;\n"                                                                            \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < N; i++) squares += (x[i] - middle) * (x[i] - middle);\n"                            \
-      "        join({T(N), middle, squares});\n"                                                                       \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE void join(const ind_welford &o) {\n"                                                             \
-      "        const T total = count + o.count;\n"                                                                     \
-      "        if (total == 0) return;\n"                                                                              \
-      "        const T delta = o.mean - mean, part = o.count / total;\n"                                               \
-      "        mean += delta * part;\n"                                                                                \
-      "        m2 += o.m2 + delta * delta * count * part;\n"                                                           \
-      "        count = total;\n"                                                                                       \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_welford lane(int d) const {\n"                                                               \
-      "        return {__shfl_xor_sync(0xffffffffu, count, d), __shfl_xor_sync(0xffffffffu, mean, d),\n"               \
-      "                __shfl_xor_sync(0xffffffffu, m2, d)};\n"                                                        \
-      "    }\n"                                                                                                        \
-      "};\n")                                                                                                          \
-    X(EXP_BELOW, 0,                                                                                                    \
-      "// exp(x - m) of x <= m, for sums whose largest term is 1: the exponential unit's error, 2^-22, is lost in them.\n"\
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE float ind_exp2(float x) {\n"                                                                  \
-      "    float y;\n"                                                                                                 \
-      "    asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"                                              \
-      "    return y;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "#else\n"                                                                                                        \
-      "static IND_INLINE float ind_exp2(float x) { return exp2f(x); }\n"                                               \
-      "#endif\n"                                                                                                       \
-      "static IND_INLINE float ind_exp_below(float x, float m) { return ind_exp2((x - m) * 1.44269504f); }\n"          \
-      "static IND_INLINE double ind_exp_below(double x, double m) { return exp(x - m); }\n"                            \
-      "// What to subtract: m, but 0 for -inf, as -inf - -inf is not a number.\n"                                      \
-      "template <typename T> static IND_INLINE T ind_exp_base(T m) {\n"                                                \
-      "    return m == T(__uint_as_float(0xff800000u)) ? T(0) : m;\n"                                                  \
-      "}\n")                                                                                                           \
-    X(RECIPROCAL_OF_SUM, 0,                                                                                            \
-      "// 1 / x of 1 <= x < 2^126: the unit's and a step of Newton's, without a division's branches for other x; NaN of 0.\n"\
-      "static IND_INLINE float ind_reciprocal_of_sum(float x) {\n"                                                     \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "    float y;\n"                                                                                                 \
-      "    asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(y) : \"f\"(x));\n"                                              \
-      "    return fmaf(y, fmaf(-x, y, 1.0f), y);\n"                                                                    \
-      "#else\n"                                                                                                        \
-      "    return 1.0f / x;\n"                                                                                         \
-      "#endif\n"                                                                                                       \
-      "}\n")                                                                                                           \
-    X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW),                                                       \
-      "// Largest value m and sum of exp(x - m) in one pass (Milakov and Gimelshein 2018).\n"                          \
-      "template <typename T> struct ind_softmax {\n"                                                                   \
-      "    T max, sum;\n"                                                                                              \
-      "    template <int N> IND_INLINE void add(const T (&x)[N]) {\n"                                                  \
-      "        T m = max;\n"                                                                                           \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < N; i++) m = ind_max(m, x[i]);\n"                                                    \
-      "        const T base = ind_exp_base(m);\n"                                                                      \
-      "        sum *= ind_exp_below(max, base);\n"                                                                     \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < N; i++) sum += ind_exp_below(x[i], base);\n"                                        \
-      "        max = m;\n"                                                                                             \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE void join(const ind_softmax &o) {\n"                                                             \
-      "        const T m = ind_max(max, o.max), base = ind_exp_base(m);\n"                                             \
-      "        sum = sum * ind_exp_below(max, base) + o.sum * ind_exp_below(o.max, base);\n"                           \
-      "        max = m;\n"                                                                                             \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_softmax lane(int d) const {\n"                                                               \
-      "        return {__shfl_xor_sync(0xffffffffu, max, d), __shfl_xor_sync(0xffffffffu, sum, d)};\n"                 \
-      "    }\n"                                                                                                        \
-      "};\n")                                                                                                          \
-    X(JOIN_LANES, 0,                                                                                                   \
-      "// Joins the states of LANES neighbouring lanes; every one of them gets the result.\n"                          \
-      "template <int LANES, class S> static IND_INLINE void ind_join_lanes(S &s) {\n"                                  \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = LANES / 2; d > 0; d /= 2) s.join(s.lane(d));\n"                                                \
-      "}\n")                                                                                                           \
-    X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES),                                   \
-      "// Joins N states STEP apart of each of LANES lanes, of `count` values in all, with one division.\n"            \
-      "template <int N, int STEP, int LANES, typename T>\n"                                                            \
-      "static IND_INLINE ind_welford<T> ind_join_moments(const ind_welford<T> *shared, T count) {\n"                   \
-      "    ind_welford<T> part[N];\n"                                                                                  \
-      "    ind_sum<T> sum = {0}, squares = {0};\n"                                                                     \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < N; i++) {\n"                                                                            \
-      "        part[i] = shared[i * STEP];\n"                                                                          \
-      "        sum.join({part[i].count * part[i].mean});\n"                                                            \
-      "    }\n"                                                                                                        \
-      "    ind_join_lanes<LANES>(sum);\n"                                                                              \
-      "    const T mean = sum.value / count;\n"                                                                        \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < N; i++)\n"                                                                              \
-      "        squares.join({part[i].m2 + part[i].count * (part[i].mean - mean) * (part[i].mean - mean)});\n"          \
-      "    ind_join_lanes<LANES>(squares);\n"                                                                          \
-      "    return {count, mean, squares.value};\n"                                                                     \
-      "}\n")                                                                                                           \
-    X(JOIN_SHARED, 0,                                                                                                  \
-      "// Joins N states in shared memory, STEP apart, always in the same order.\n"                                    \
-      "template <int N, int STEP, class S> static IND_INLINE S ind_join_shared(const S *shared) {\n"                   \
-      "    S s = shared[0];\n"                                                                                         \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 1; i < N; i++) s.join(shared[i * STEP]);\n"                                                    \
-      "    return s;\n"                                                                                                \
-      "}\n")                                                                                                           \
-    X(JOIN_WARPS, 0,                                                                                                   \
-      "// Joins the states of so many warps, MOST at the most, always in the same order. All are read at once.\n"      \
-      "template <int MOST, class S> static IND_INLINE S ind_join_warps(const S *shared, int warps) {\n"               \
-      "    S s[MOST];\n"                                                                                               \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < MOST; i++) s[i] = shared[i];\n"                                                         \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 1; i < MOST; i++)\n"                                                                           \
-      "        if (i < warps) s[0].join(s[i]);\n"                                                                      \
-      "    return s[0];\n"                                                                                             \
-      "}\n")                                                                                                           \
-    X(JOIN_APART, 0,                                                                                                   \
-      "// Joins the states of a warp's lanes that lie STEP apart; every one of them gets the result.\n"                 \
-      "template <int STEP, class S> static IND_INLINE void ind_join_apart(S &s) {\n"                                   \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 16; d >= STEP; d /= 2) s.join(s.lane(d));\n"                                                   \
-      "}\n")                                                                                                           \
-    X(JOIN_NEIGHBOURS, 0,                                                                                              \
-      "// Joins N states pairwise.\n"                                                                                  \
-      "template <int N, class S> static IND_INLINE S ind_join_neighbours(S (&s)[N]) {\n"                               \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < N; d *= 2)\n"                                                                           \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < N; i += 2 * d) s[i].join(s[i + d]);\n"                                              \
-      "    return s[0];\n"                                                                                             \
-      "}\n")                                                                                                           \
-    X(LAST_BLOCK, 0,                                                                                                   \
-      "// All threads of a block call this once it has written what it found. True in the last of the blocks that count on\n"\
-      "// the same counter: there, all that the others have written is seen. The counter is 0 again then.\n"          \
-      "static IND_INLINE bool ind_last_block(unsigned *counter, unsigned blocks) {\n"                                  \
-      "    __shared__ bool last;\n"                                                                                    \
-      "    __syncthreads();\n"                                                                                         \
-      "    if (threadIdx.x == 0) {\n"                                                                                  \
-      "#ifdef IND_EMULATION\n"                                                                                         \
-      "        __threadfence();\n"                                                                                     \
-      "        const unsigned before = atomicInc(counter, blocks - 1);\n"                                              \
-      "        __threadfence();\n"                                                                                     \
-      "#else\n"                                                                                                        \
-      "        unsigned before;\n"                                                                                     \
-      "        asm volatile(\"atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;\"\n"                                       \
-      "                     : \"=r\"(before) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(blocks - 1) : \"memory\");\n"\
-      "#endif\n"                                                                                                       \
-      "        last = before == blocks - 1;\n"                                                                         \
-      "    }\n"                                                                                                        \
-      "    __syncthreads();\n"                                                                                         \
-      "    return last;\n"                                                                                             \
-      "}\n")                                                                                                           \
-    X(TURN, 0,                                                                                                         \
-      "// The block's number by when it begins, in its first thread: known once it is asked for. The counter is 0 again\n" \
-      "// behind the last one. All others have begun before that, and end without it, so that it may wait for them.\n" \
-      "static IND_INLINE unsigned ind_turn(unsigned *counter, unsigned blocks) {\n"                                     \
-      "    unsigned turn = 0;\n"                                                                                       \
-      "#ifdef IND_EMULATION\n"                                                                                         \
-      "    if (threadIdx.x == 0) turn = atomicInc(counter, blocks - 1);\n"                                             \
-      "#else\n"                                                                                                        \
-      "    asm volatile(\"{\\n\"\n"                                                                                        \
-      "                 \".reg .pred p;\\n\"\n"                                                                            \
-      "                 \"setp.eq.u32 p, %2, 0;\\n\"\n"                                                                    \
-      "                 \"@p atom.relaxed.gpu.global.inc.u32 %0, [%1], %3;\\n\"\n"                                         \
-      "                 \"}\" : \"+r\"(turn) : \"l\"(__cvta_generic_to_global(counter)), \"r\"(threadIdx.x), \"r\"(blocks - 1)\n"\
-      "                 : \"memory\");\n"                                                                              \
-      "#endif\n"                                                                                                       \
-      "    return turn;\n"                                                                                             \
-      "}\n"                                                                                                            \
-      "// For all threads of the block.\n"                                                                             \
-      "static IND_INLINE bool ind_began_last(unsigned turn, unsigned blocks) {\n"                                      \
-      "    return __syncthreads_or(threadIdx.x == 0 && turn == blocks - 1);\n"                                         \
-      "}\n")                                                                                                           \
-    X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN),                                                                        \
-      "// A state on its way to another block, a word for each 4 bytes; a word is there once its upper half is not 0.\n" \
-      "template <class S> union ind_split_state {\n"                                                                   \
-      "    unsigned part[sizeof(S) / 4];\n"                                                                            \
-      "    S state;\n"                                                                                                 \
-      "};\n"                                                                                                           \
-      "template <class S> static IND_INLINE void ind_split_leave(volatile unsigned long long *to, const S &s) {\n"     \
-      "    ind_split_state<S> u = {};\n"                                                                               \
-      "    u.state = s;\n"                                                                                             \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) to[k] = 1ull << 32 | u.part[k];\n"                           \
-      "}\n"                                                                                                            \
-      "template <class S> static IND_INLINE void ind_split_take(volatile unsigned long long *from, S &s) {\n"          \
-      "    ind_split_state<S> u = {};\n"                                                                               \
-      "    unsigned long long word[sizeof(S) / 4]; // all are looked at before any is waited for\n"                    \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) word[k] = from[k];\n"                                        \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < (int)(sizeof(S) / 4); k++) {\n"                                                         \
-      "        while (word[k] >> 32 == 0) word[k] = from[k];\n"                                                        \
-      "        from[k] = 0;\n"                                                                                         \
-      "        u.part[k] = (unsigned)word[k];\n"                                                                       \
-      "    }\n"                                                                                                        \
-      "    s = u.state;\n"                                                                                             \
-      "}\n")                                                                                                           \
-    X(CLUSTER, 0,                                                                                                      \
-      "// The blocks of a cluster exchange states: each sends its own to all of them. A barrier in shared memory counts\n" \
-      "// the bytes that have come; nothing else is waited for, in particular no store on its way to memory.\n"        \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE unsigned ind_shared_address(const void *p) {\n"                                               \
-      "    return (unsigned)__cvta_generic_to_shared(p);\n"                                                            \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_cluster_begin(unsigned long long *barrier, int count) {\n"                           \
-      "    if (threadIdx.x == 0)\n"                                                                                    \
-      "        for (int i = 0; i < count; i++)\n"                                                                      \
-      "            asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(ind_shared_address(barrier + i)) : \"memory\");\n" \
-      "    asm volatile(\"fence.mbarrier_init.release.cluster;\" ::: \"memory\");\n"                                   \
-      "    asm volatile(\"barrier.cluster.arrive.aligned;\" ::: \"memory\");\n"                                        \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_cluster_begun(void) {\n"                                                             \
-      "    asm volatile(\"barrier.cluster.wait.aligned;\" ::: \"memory\");\n"                                          \
-      "}\n"                                                                                                            \
-      "template <class S>\n"                                                                                           \
-      "static IND_INLINE void ind_cluster_send(S *at, unsigned long long *barrier, int block, const S &s) {\n"         \
-      "    unsigned to, signal;\n" \
-      "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(to) : \"r\"(ind_shared_address(at)), \"r\"(block));\n" \
-      "    asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(signal) : \"r\"(ind_shared_address(barrier)), \"r\"(block));\n" \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < (int)(sizeof(S) / 4); i++)\n"                                                           \
-      "        asm volatile(\"st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];\"\n"           \
-      "                     :: \"r\"(to + 4 * i), \"r\"(reinterpret_cast<const unsigned *>(&s)[i]), \"r\"(signal) : \"memory\");\n"                      \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_cluster_expect(unsigned long long *barrier, int bytes) {\n"                          \
-      "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\"\n"                                  \
-      "                 :: \"r\"(ind_shared_address(barrier)), \"r\"(bytes) : \"memory\");\n"                          \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_cluster_wait(unsigned long long *barrier, int phase) {\n"                            \
-      "    unsigned done;\n"                                                                                           \
-      "    do\n"                                                                                                       \
-      "        asm volatile(\"{\\n\"\n"                                                                                \
-      "                     \".reg .pred p;\\n\"\n"                                                                    \
-      "                     \"mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\\n\"\n"            \
-      "                     \"selp.u32 %0, 1, 0, p;\\n\"\n"                                                            \
-      "                     \"}\" : \"=r\"(done) : \"r\"(ind_shared_address(barrier)), \"r\"(phase) : \"memory\");\n"  \
-      "    while (!done);\n"                                                                                           \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(CP_ASYNC, 0,                                                                                                     \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "// Copies `bytes` (0 to 16) into 16 bytes of shared memory in the background, the rest becomes zero.\n"         \
-      "static IND_INLINE void ind_cp_async16(void *smem, const void *global, int bytes) {\n"                           \
-      "    asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16, %2;\"\n"                                           \
-      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n"             \
-      "                 : \"memory\");\n"                                                                              \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_cp_async_commit(void) {\n"                                                           \
-      "    asm volatile(\"cp.async.commit_group;\" ::: \"memory\");\n"                                                 \
-      "}\n"                                                                                                            \
-      "template <int N> static IND_INLINE void ind_cp_async_wait(void) {\n"                                            \
-      "    asm volatile(\"cp.async.wait_group %0;\" :: \"n\"(N) : \"memory\");\n"                                      \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                    \
-      "#ifdef IND_EMULATION\n"                                                                                         \
-      "static IND_INLINE char *ind_lane_place(uint4 *p) { return reinterpret_cast<char *>(p); }\n"                     \
-      "static IND_INLINE void ind_cp_async16_by(char *to, const void *global, unsigned long long policy) {\n"          \
-      "    ind_cp_async16(to, global, 16);\n"                                                                          \
-      "}\n"                                                                                                            \
-      "#else\n"                                                                                                        \
-      "// The shared address p of a lane. It passes through a shuffle, so that ptxas does not know it as a sum: the sum of a\n"\
-      "// register and a uniform one it leaves to the copy, which with a policy is an illegal instruction.\n"          \
-      "static IND_INLINE unsigned ind_lane_place(const uint4 *p) {\n"                                                  \
-      "    return __shfl_sync(0xffffffffu, (unsigned)__cvta_generic_to_shared(p), threadIdx.x % 32);\n"                \
-      "}\n"                                                                                                            \
-      "// Copies 16 bytes in the background; the policy says when their lines leave the L2.\n"                         \
-      "static IND_INLINE void ind_cp_async16_by(unsigned to, const void *global, unsigned long long policy) {\n"       \
-      "    asm volatile(\"cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;\"\n"                            \
-      "                 :: \"r\"(to), \"l\"(global), \"l\"(policy) : \"memory\");\n"                                   \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC),                                                                             \
-      "// Element j of a vector of bf16. An odd one lies in its word as the f32 does.\n"                               \
-      "template <int N> static IND_INLINE float ind_bf16_at(const ind_vec<unsigned short, N> &v, int j) {\n"           \
-      "    const unsigned word = v.word[j / 2];\n" \
-      "    return __uint_as_float(j % 2 ? word & 0xffff0000u : word << 16);\n"                                         \
-      "}\n")                                                                                                           \
-    X(KEEP, IND__CG_NEEDS(IND__CG_VEC),                                                                                \
-      "// Keeps x as it lies in memory: what is computed of it alone is not carried into the loop, in more registers.\n" \
-      "template <typename T, int N, int K> static IND_INLINE void ind_keep(ind_vec<T, N> (&x)[K]) {\n"                 \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < (int)sizeof x / 4; i++) asm volatile(\"\" : \"+r\"(reinterpret_cast<unsigned *>(&x)[i]));\n" \
-      "#endif\n"                                                                                                       \
-      "}\n")                                                                                                           \
-    X(LDMATRIX, 0,                                                                                                     \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE void ind_ldmatrix_x4(unsigned (&r)[4], const void *smem) {\n"                                 \
-      "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"                        \
-      "                 : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"                                    \
-      "                 : \"r\"((unsigned)__cvta_generic_to_shared(smem)) : \"memory\");\n"                            \
-      "}\n"                                                                                                            \
-      "static IND_INLINE void ind_ldmatrix_x4_trans(unsigned (&r)[4], const void *smem) {\n"                           \
-      "    asm volatile(\"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\"\n"                  \
-      "                 : \"=r\"(r[0]), \"=r\"(r[1]), \"=r\"(r[2]), \"=r\"(r[3])\n"                                    \
-      "                 : \"r\"((unsigned)__cvta_generic_to_shared(smem)) : \"memory\");\n"                            \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(MMA_F16, 0,                                                                                                      \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE void ind_mma_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n"          \
-      "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n"  \
-      "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n"                                                             \
-      "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n"                                    \
-      "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"            \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(MMA_BF16, 0,                                                                                                     \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {\n"         \
-      "    asm volatile(\"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, \"\n"\
-      "                 \"{%8, %9}, {%0, %1, %2, %3};\"\n"                                                             \
-      "                 : \"+f\"(c[0]), \"+f\"(c[1]), \"+f\"(c[2]), \"+f\"(c[3])\n"                                    \
-      "                 : \"r\"(a[0]), \"r\"(a[1]), \"r\"(a[2]), \"r\"(a[3]), \"r\"(b[0]), \"r\"(b[1]));\n"            \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(HALF_TILE, 0,                                                                                                    \
-      "// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64\n"\
-      "// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in\n"\
-      "// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.\n"       \
-      "template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {\n"                        \
-      "    constexpr int W = COLS > 64 ? 64 : COLS;\n"                                                                 \
-      "    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;\n"        \
-      "    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);\n"      \
-      "}\n")                                                                                                           \
-    X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE),                                                   \
-      "// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.\n"                        \
-      "static IND_INLINE int ind_chunk_bytes(long long left) {\n"                                                      \
-      "    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;\n"                                                    \
-      "}\n"                                                                                                            \
-      "// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],\n"\
-      "// ..: `bytes` of it, the rest, the rows from num_rows on and those whose bit in `in` is 0 become zero.\n"      \
-      "template <int ROWS, int COLS, int THREADS, typename Index, int N>\n"                                            \
-      "static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],\n" \
-      "                                                     long long num_rows, int bytes, unsigned in) {\n"           \
-      "    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;\n"                                   \
-      "    const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);\n"                            \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int i = 0; i < N; i++) {\n"                                                                            \
-      "        const int row = i * APART + first;\n"                                                                   \
-      "        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS>(first, chunk) + i * APART * W : ind_tile_at<ROWS, COLS>(row, chunk);\n"\
-      "        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {\n"                                                  \
-      "            const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);\n"                       \
-      "            ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);\n"                                  \
-      "        }\n"                                                                                                    \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC),                                                                     \
-      "#ifndef IND_EMULATION\n"  \
-      "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n"  \
-      "    asm volatile(\"cp.async.ca.shared.global [%0], [%1], 8, %2;\"\n"  \
-      "                 :: \"r\"((unsigned)__cvta_generic_to_shared(smem)), \"l\"(global), \"r\"(bytes)\n"  \
-      "                 : \"memory\");\n"  \
-      "}\n"  \
-      "#else\n"  \
-      "static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {\n"  \
-      "    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;\n"  \
-      "}\n"  \
-      "#endif\n"  \
-      "// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.\n"  \
-      "template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {\n"  \
-      "    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);\n"  \
-      "    if (sizeof(T) == 1) {\n"  \
-      "        ind_cp_async8(to, from, bytes);\n"  \
-      "    } else {\n"  \
-      "        _Pragma(\"unroll\")\n"  \
-      "        for (int c = 0; c < (int)sizeof(T) * 8; c += 16)\n"  \
-      "            ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);\n"  \
-      "    }\n"  \
-      "}\n") \
-    X(MMA_TILE,                                                                                                        \
-      IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16),                           \
-      "// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].\n"                             \
-      "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
-      "static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {\n"          \
-      "    const int lane = threadIdx.x & 31;\n"                                                                       \
-      "    if (K_MAJOR) {\n"                                                                                           \
-      "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));\n"         \
-      "    } else {\n"                                                                                                 \
-      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));\n"\
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].\n"                \
-      "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
-      "static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {\n"          \
-      "    const int lane = threadIdx.x & 31;\n"                                                                       \
-      "    if (K_MAJOR) {\n"                                                                                           \
-      "        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));\n"\
-      "    } else {\n"                                                                                                 \
-      "        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));\n"   \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps\n"\
-      "// of k are loaded into registers while the present ones are multiplied.\n"                                     \
-      "template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>\n"                 \
-      "static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,\n"                   \
-      "                                                    const unsigned short *tile_b, int m, int n) {\n"            \
-      "    unsigned a[2][MI][4], b[2][NI / 2][4];\n"                                                                   \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k <= TK; k += 16) {\n"                                                                      \
-      "        const int load = k / 16 & 1, use = load ^ 1;\n"                                                         \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TM : TK, A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);\n"\
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TN : TK, B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);\n"\
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int ij = 0; ij < MI * NI && k > 0; ij++) {\n"                                                      \
-      "            const int i = ij / NI, j = ij % NI;\n"                                                              \
-      "            const unsigned pair[2] = {b[use][j / 2][j % 2 * 2], b[use][j / 2][j % 2 * 2 + 1]};\n"               \
-      "            if (BF16) {\n"                                                                                      \
-      "                ind_mma_bf16(acc[i][j], a[use][i], pair);\n"                                                    \
-      "            } else {\n"                                                                                         \
-      "                ind_mma_f16(acc[i][j], a[use][i], pair);\n"                                                     \
-      "            }\n"                                                                                                \
-      "        }\n"                                                                                                    \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE),                                                                         \
-      "#ifndef IND_EMULATION\n"                                                                                        \
-      "// What wgmma is told about an operand (PTX ISA, \"matrix descriptor\"): where in the tile of ROWS rows of COLS elements the\n"\
-      "// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.\n"              \
-      "template <int ROWS, int COLS, bool K_MAJOR>\n"                                                                  \
-      "static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {\n"           \
-      "    constexpr int W = COLS > 64 ? 64 : COLS;\n"                                                                 \
-      "    const int row = K_MAJOR ? x : k, col = K_MAJOR ? k : x;\n"                                                  \
-      "    const unsigned at = (unsigned)__cvta_generic_to_shared(tile + (col / W * ROWS + row) * W + col % W);\n"     \
-      "    return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |\n"\
-      "           (W == 64 ? 1ull : 2ull) << 62;\n"                                                                    \
-      "}\n"                                                                                                            \
-      "// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.\n"                   \
-      "template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]) {\n"                          \
-      "    asm volatile(\"wgmma.wait_group.sync.aligned %0;\" :: \"n\"(N) : \"memory\");\n"                            \
-      "    if (N == 0) {\n"                                                                                            \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < NI * 4; i++) asm volatile(\"\" : \"+f\"(c[i / 4][i % 4]) :: \"memory\");\n"         \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// Makes this thread's writes to shared memory visible to wgmma.\n"                                             \
-      "static IND_INLINE void ind_wgmma_publish(void) {\n"                                                             \
-      "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"                                         \
-      "}\n"                                                                                                            \
-      "#endif\n")                                                                                                      \
-    X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
-      "// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in\n"\
-      "// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of\n"\
-      "// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).\n"                                    \
-      "template <int TN> static IND_INLINE int ind_sum_at(int row, int col) {\n"                                       \
-      "    return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);\n"                                                     \
-      "}\n"                                                                                                            \
-      "// V neighbouring sums.\n"                                                                                      \
-      "template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {\n"\
-      "    constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));\n"                                 \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int g = 0; g < V; g += G) {\n"                                                                         \
-      "        const ind_vec<T, G> v = ind_load<G>(sum + ind_sum_at<TN>(row, col + g));\n"                             \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < G; j++) x[g + j] = v.at[j];\n"                                                      \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE),                                                          \
-      "// Writes the warp's accumulators into the tile of sums at (m, n).\n"                                           \
-      "template <int TN, int MI, int NI>\n"                                                                            \
-      "static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {\n"               \
-      "    const int lane = threadIdx.x & 31;\n"                                                                       \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int ij = 0; ij < MI * NI; ij++) {\n"                                                                   \
-      "        const int i = ij / NI, j = ij % NI;\n"                                                                  \
-      "        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);\n"        \
-      "        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});\n"                                      \
-      "        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});\n"                       \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE),                                                          \
-      "// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie\n"\
-      "// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.\n"                    \
-      "template <int TM, int TN, int TK, typename T, int RM, int RN>\n"                                                \
-      "static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {\n"                    \
-      "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n"                                      \
-      "    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;\n"                                    \
-      "    _Pragma(\"unroll 4\")\n"                                                                                    \
-      "    for (int k = 0; k < TK; k++) {\n"                                                                           \
-      "        ind_vec<T, G> a[RM / G], b[RN / G];\n"                                                                  \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int i = 0; i < RM / G; i++) a[i] = ind_load<G>(tile_a + k * (TM + 4) + y + i * DOWN * G);\n"       \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < RN / G; j++) b[j] = ind_load<G>(tile_b + k * (TN + 4) + x + j * ACROSS * G);\n"     \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int ij = 0; ij < RM * RN; ij++) {\n"                                                               \
-      "            const int i = ij / RN, j = ij % RN;\n"                                                              \
-      "            acc[i][j] += a[i / G].at[i % G] * b[j / G].at[j % G];\n"                                            \
-      "        }\n"                                                                                                    \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// Writes the thread's accumulators into the tile of sums.\n"                                                   \
-      "template <int TM, int TN, typename T, int RM, int RN>\n"                                                        \
-      "static IND_INLINE void ind_fma_sums(T *sum, const T (&acc)[RM][RN]) {\n"                                        \
-      "    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;\n"                                      \
-      "    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;\n"                                    \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int ij = 0; ij < RM * RN; ij++) {\n"                                                                   \
-      "        const int i = ij / RN, j = ij % RN;\n"                                                                  \
-      "        sum[ind_sum_at<TN>(y + i / G * DOWN * G + i % G, x + j / G * ACROSS * G + j % G)] = acc[i][j];\n"       \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(SCAN_SUM, 0,                                                                                                     \
-      "// States of a scan: join puts what comes later behind this one.\n"                                             \
-      "template <typename T> struct ind_scan_sum {\n"                                                                  \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }\n"                                        \
-      "    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"              \
-      "    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"               \
-      "};\n")                                                                                                          \
-    X(SCAN_PROD, 0,                                                                                                    \
-      "template <typename T> struct ind_scan_prod {\n"                                                                 \
-      "    T value;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }\n"                                       \
-      "    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }\n"             \
-      "    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }\n"              \
-      "};\n")                                                                                                          \
-    X(SCAN_LOG, 0,                                                                                                     \
-      "static IND_INLINE float ind_scan_exp(float x) { return expf(x); }\n"                                            \
-      "static IND_INLINE double ind_scan_exp(double x) { return exp(x); }\n"                                           \
-      "static IND_INLINE float ind_scan_ln(float x) { return logf(x); }\n"                                             \
-      "static IND_INLINE double ind_scan_ln(double x) { return log(x); }\n"                                            \
-      "// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.\n"\
-      "template <typename T> struct ind_scan_log {\n"                                                                  \
-      "    T max, sum;\n"                                                                                              \
-      "    IND_INLINE T value() const { return max + ind_scan_ln(sum); }\n"                                            \
-      "    IND_INLINE void join(const ind_scan_log &o) {\n"                                                            \
-      "        const bool less = max < o.max;\n"                                                                       \
-      "        const T high = less ? o.max : max, low = less ? max : o.max;\n"                                         \
-      "        const T scale = low == high ? T(1) : ind_scan_exp(low - high);\n"                                       \
-      "        sum = less ? o.sum + sum * scale : sum + o.sum * scale;\n"                                              \
-      "        max = high;\n"                                                                                          \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_log up(int d) const {\n"                                                                \
-      "        return {__shfl_up_sync(0xffffffffu, max, d), __shfl_up_sync(0xffffffffu, sum, d)};\n"                   \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_log lane(int l) const {\n"                                                              \
-      "        return {__shfl_sync(0xffffffffu, max, l), __shfl_sync(0xffffffffu, sum, l)};\n"                         \
-      "    }\n"                                                                                                        \
-      "};\n")                                                                                                          \
-    X(SCAN_EXTREME, 0,                                                                                                 \
-      "// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.\n"                  \
-      "template <typename T, typename I, bool UP> struct ind_scan_extreme {\n"                                         \
-      "    T value;\n"                                                                                                 \
-      "    I at;\n"                                                                                                    \
-      "    IND_INLINE void join(const ind_scan_extreme &o) {\n"                                                        \
-      "        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);\n"                      \
-      "        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;\n"                                     \
-      "        value = o.value;\n"                                                                                     \
-      "        at = o.at;\n"                                                                                           \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_extreme up(int d) const {\n"                                                            \
-      "        return {__shfl_up_sync(0xffffffffu, value, d), __shfl_up_sync(0xffffffffu, at, d)};\n"                  \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_extreme lane(int l) const {\n"                                                          \
-      "        return {__shfl_sync(0xffffffffu, value, l), __shfl_sync(0xffffffffu, at, l)};\n"                        \
-      "    }\n"                                                                                                        \
-      "};\n")                                                                                                          \
-    X(SCAN, 0,                                                                                                         \
-      "// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.\n"               \
-      "template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {\n"                                  \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int d = 1; d < LANES; d *= 2) {\n"                                                                     \
-      "        S before = s.up(d);\n"                                                                                  \
-      "        before.join(s);\n"                                                                                      \
-      "        if (threadIdx.x % LANES >= d) s = before;\n"                                                            \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes\n"\
-      "// what comes before it in the lines. Returns all lines together.\n"                                            \
-      "template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {\n"          \
-      "    S all = none;\n"                                                                                            \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < K; k++) {\n"                                                                            \
-      "        ind_scan_lanes<LANES>(s[k]);\n"                                                                         \
-      "        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);\n"              \
-      "        if (threadIdx.x % LANES == 0) before = none;\n"                                                         \
-      "        s[k] = all;\n"                                                                                          \
-      "        s[k].join(before);\n"                                                                                   \
-      "        all.join(line);\n"                                                                                      \
-      "    }\n"                                                                                                        \
-      "    return all;\n"                                                                                              \
-      "}\n"                                                                                                            \
-      "// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of\n"\
-      "// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.\n"\
-      "template <int LANES, int WARPS, int K, class S>\n"                                                              \
-      "static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {\n"                     \
-      "    const S all = ind_scan_lines<LANES>(s, none);\n"                                                            \
-      "    S front = carry;\n"                                                                                         \
-      "    if (WARPS > 1) {\n"                                                                                         \
-      "        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                          \
-      "        if (lane == 0) shared[warp] = all;\n"                                                                   \
-      "        __syncthreads();\n"                                                                                     \
-      "        S warps = lane < WARPS ? shared[lane] : none;\n"                                                        \
-      "        ind_scan_lanes<32>(warps);\n"                                                                           \
-      "        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                              \
-      "        if (warp > 0) front.join(previous);\n"                                                                  \
-      "        carry.join(warps.lane(WARPS - 1));\n"                                                                   \
-      "    } else {\n"                                                                                                 \
-      "        carry.join(all);\n"                                                                                     \
-      "    }\n"                                                                                                        \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < K; k++) {\n"                                                                            \
-      "        S before = front;\n"                                                                                    \
-      "        before.join(s[k]);\n"                                                                                   \
-      "        s[k] = before;\n"                                                                                       \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC),                                                                            \
-      "// N neighbours from position r of a row of n, of which those before and behind the row are left out.\n"        \
-      "template <int N, typename T, typename I> static IND_INLINE bool ind_whole(const T *p, I r, I n) {\n"            \
-      "    return r >= 0 && r <= n - N && (unsigned long long)p % sizeof(ind_vec<T, N>) % 16 == 0;\n"                  \
-      "}\n"                                                                                                            \
-      "template <int N, typename T, typename I> static IND_INLINE ind_vec<T, N> ind_load_part(const T *p, I r, I n) {\n"\
-      "    if (ind_whole<N>(p, r, n)) return ind_load<N>(p);\n"                                                        \
-      "    ind_vec<T, N> v;\n"                                                                                         \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N; j++) v.at[j] = r + j >= 0 && r + j < n ? p[j] : T(0);\n"                             \
-      "    return v;\n"                                                                                                \
-      "}\n"                                                                                                            \
-      "template <typename T, int N, typename I> static IND_INLINE void ind_store_part(T *p, const ind_vec<T, N> &v, I r, I n) {\n"\
-      "    if (ind_whole<N>(p, r, n)) {\n"                                                                             \
-      "        ind_store(p, v);\n"                                                                                     \
-      "        return;\n"                                                                                              \
-      "    }\n"                                                                                                        \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N; j++)\n"                                                                              \
-      "        if (r + j >= 0 && r + j < n) p[j] = v.at[j];\n"                                                         \
-      "}\n")                                                                                                           \
-    X(SCAN_TEAM, 0,                                                                                                    \
-      "// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes\n"\
-      "// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes\n"\
-      "// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.\n"                          \
-      "template <int LANES, int TEAM, int N, int ROWS, class S>\n"                                                     \
-      "static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {\n"                               \
-      "    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;\n"                                              \
-      "    if (TEAM == 1) {\n"                                                                                         \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int j = 0; j < N; j++) {\n"                                                                        \
-      "            const S part = s[j];\n"                                                                             \
-      "            s[j] = carry[j];\n"                                                                                 \
-      "            carry[j].join(part);\n"                                                                             \
-      "        }\n"                                                                                                    \
-      "        return;\n"                                                                                              \
-      "    }\n"                                                                                                        \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];\n"                                      \
-      "    __syncthreads();\n"                                                                                         \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < ROWS; k++) {\n"                                                                         \
-      "        const int row = k * LANES * TEAM + threadIdx.x;\n"                                                      \
-      "        if (row >= LANES * N) break;\n"                                                                         \
-      "        _Pragma(\"unroll 4\")\n"                                                                                \
-      "        for (int i = 0; i < TEAM; i++) {\n"                                                                     \
-      "            const S part = shared[i * N * LANES + row];\n"                                                      \
-      "            shared[i * N * LANES + row] = carry[k];\n"                                                          \
-      "            carry[k].join(part);\n"                                                                             \
-      "        }\n"                                                                                                    \
-      "    }\n"                                                                                                        \
-      "    __syncthreads();\n"                                                                                         \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];\n"                                      \
-      "}\n")                                                                                                           \
-    X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN),                                                                           \
-      "// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.\n"                 \
-      "template <class S> struct ind_scan_words {\n"                                                                   \
-      "    static constexpr int N = sizeof(S) / 4;\n"                                                                  \
-      "    unsigned long long word[N];\n"                                                                              \
-      "    static IND_INLINE void publish(unsigned long long *to, const S &s) {\n"                                     \
-      "        union {\n"                                                                                              \
-      "            S state;\n"                                                                                         \
-      "            unsigned part[N];\n"                                                                                \
-      "        } u = {s};\n"                                                                                           \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];\n"         \
-      "    }\n"                                                                                                        \
-      "    // All are looked at before any is waited for.\n"                                                           \
-      "    IND_INLINE void look(const unsigned long long *from) {\n"                                                   \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];\n"                \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE S await(const unsigned long long *from) {\n"                                                     \
-      "        union {\n"                                                                                              \
-      "            unsigned part[N];\n"                                                                                \
-      "            S state;\n"                                                                                         \
-      "        } u = {};\n"                                                                                            \
-      "        _Pragma(\"unroll\")\n"                                                                                  \
-      "        for (int k = 0; k < N; k++) {\n"                                                                        \
-      "            while (word[k] >> 32 == 0) word[k] = ((const volatile unsigned long long *)from)[k];\n"             \
-      "            u.part[k] = (unsigned)word[k];\n"                                                                   \
-      "        }\n"                                                                                                    \
-      "        return u.state;\n"                                                                                      \
-      "    }\n"                                                                                                        \
-      "};\n"                                                                                                           \
-      "// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.\n"\
-      "// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and\n" \
-      "// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.\n"      \
-      "template <class S>\n"                                                                                           \
-      "static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,\n" \
-      "                                              const S &none) {\n"                                               \
-      "    typedef ind_scan_words<S> words;\n"                                                                         \
-      "    const int lane = threadIdx.x % 32, in = tile % 32;\n"                                                       \
-      "    const bool last = tile == tiles - 1;\n"                                                                     \
-      "    words totals, groups;\n"                                                                                    \
-      "    total += (tile - in + lane) * (long long)words::N;\n"                                                       \
-      "    group += tile / 32 * (long long)words::N;\n"                                                                \
-      "    if (lane == in && in < 31 && !last) words::publish(total, all);\n"                                          \
-      "    if (lane < in) totals.look(total);\n"                                                                       \
-      "    if (tile >= 32) groups.look(group);\n"                                                                      \
-      "    S front = none;\n"                                                                                          \
-      "    if (lane < in) front = totals.await(total);\n"                                                              \
-      "    ind_scan_lanes<32>(front);\n"                                                                               \
-      "    const S before = front.lane(31);\n"                                                                         \
-      "    front = tile >= 32 ? groups.await(group) : none;\n"                                                         \
-      "    front.join(before);\n"                                                                                      \
-      "    if (lane == 0 && in == 31 && !last) {\n"                                                                    \
-      "        S next = front;\n"                                                                                      \
-      "        next.join(all);\n"                                                                                      \
-      "        words::publish(group + words::N, next);\n"                                                              \
-      "    }\n"                                                                                                        \
-      "    return front;\n"                                                                                            \
-      "}\n"                                                                                                            \
-      "// As ind_scan_threads for a tile of the row. shared[WARPS + 1]\n"                                              \
-      "template <int WARPS, int K, class S>\n"                                                                         \
-      "static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,\n" \
-      "                                             int tiles) {\n"                                                    \
-      "    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"                                              \
-      "    const S all = ind_scan_lines<32>(s, none);\n"                                                               \
-      "    if (lane == 0) shared[warp] = all;\n"                                                                       \
-      "    __syncthreads();\n"                                                                                         \
-      "    S warps = lane < WARPS ? shared[lane] : none;\n"                                                            \
-      "    ind_scan_lanes<32>(warps);\n"                                                                               \
-      "    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);\n"                                                  \
-      "    if (warp == 0) {\n"                                                                                         \
-      "        const S before = ind_scan_look_back(total, group, tile, tiles, warps.lane(WARPS - 1), none);\n"         \
-      "        if (lane == 0) shared[WARPS] = before;\n"                                                               \
-      "    }\n"                                                                                                        \
-      "    __syncthreads();\n"                                                                                         \
-      "    S front = shared[WARPS];\n"                                                                                 \
-      "    if (warp > 0) front.join(previous);\n"                                                                      \
-      "    _Pragma(\"unroll\")\n"                                                                                      \
-      "    for (int k = 0; k < K; k++) {\n"                                                                            \
-      "        S before = front;\n"                                                                                    \
-      "        before.join(s[k]);\n"                                                                                   \
-      "        s[k] = before;\n"                                                                                       \
-      "    }\n"                                                                                                        \
-      "}\n")                                                                                                           \
-    X(SCAN_MAYBE, 0,                                                                                                   \
-      "// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.\n" \
-      "template <class S> struct ind_scan_maybe {\n"                                                                   \
-      "    S state;\n"                                                                                                 \
-      "    int any;\n"                                                                                                 \
-      "    IND_INLINE void join(const ind_scan_maybe &o) {\n"                                                          \
-      "        if (any && o.any)\n"                                                                                    \
-      "            state.join(o.state);\n"                                                                             \
-      "        else if (o.any)\n"                                                                                      \
-      "            *this = o;\n"                                                                                       \
-      "    }\n"                                                                                                        \
-      "    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }\n" \
-      "    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }\n"\
-      "};\n")                                                                                                          \
-    X(SORT_F16, IND__CG_NEEDS(IND__CG_F16),                                                                            \
-      "struct ind_key_f16 {\n"                                                                                         \
-      "    static IND_INLINE float of(unsigned short x) { return ind_f16_to_f32(x); }\n"                               \
-      "};\n")                                                                                                          \
-    X(SORT_BF16, IND__CG_NEEDS(IND__CG_BF16),                                                                          \
-      "struct ind_key_bf16 {\n"                                                                                        \
-      "    static IND_INLINE float of(unsigned short x) { return ind_bf16_to_f32(x); }\n"                              \
-      "};\n")                                                                                                          \
-    X(SORT, 0,                                                                                                         \
-      "template <typename T> struct ind_key {\n"                                                                       \
-      "    static IND_INLINE T of(T x) { return x; }\n"                                                                \
-      "};\n"                                                                                                           \
-      "// Element a at position i belongs before b at position j. NaN is larger than every number; positions decide among equals.\n"\
-      "template <bool DOWN, typename T, typename P> static IND_INLINE bool ind_sorts_before(T a, P i, T b, P j) {\n"   \
-      "    if (a < b || (b != b && a == a)) return !DOWN;\n"                                                           \
-      "    if (a > b || (a != a && b == b)) return DOWN;\n"                                                            \
-      "    return i < j;\n"                                                                                            \
-      "}\n"                                                                                                            \
-      "// One step of Batcher's bitonic network in the form whose comparators all point one way, so that the elements missing for\n"\
-      "// a power of two never move and need not exist: pairs are `gap` apart, but mirrored in their block where gap == half.\n"\
-      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
-      "static IND_INLINE void ind_sort_step(T *key, U key_step, P *at, U at_step, U n, U half, U gap, int threads) {\n"\
-      "    __syncthreads();\n"                                                                                         \
-      "    for (U q = threadIdx.x;; q += threads) {\n"                                                                 \
-      "        const U in = q & (gap - 1), low = (q - in) * 2 + in, high = gap == half ? low - in + 2 * gap - 1 - in : low + gap;\n"\
-      "        if (low >= n) break;\n"                                                                                 \
-      "        if (high >= n) continue;\n"                                                                             \
-      "        const T a = key[low * key_step], b = key[high * key_step];\n"                                           \
-      "        const P i = at[low * at_step], j = at[high * at_step];\n"                                               \
-      "        if (!ind_sorts_before<DOWN>(KEY::of(b), j, KEY::of(a), i)) continue;\n"                                 \
-      "        key[low * key_step] = b;\n"                                                                             \
-      "        key[high * key_step] = a;\n"                                                                            \
-      "        at[low * at_step] = j;\n"                                                                               \
-      "        at[high * at_step] = i;\n"                                                                              \
-      "    }\n"                                                                                                        \
-      "}\n"                                                                                                            \
-      "// A block sorts n elements and their positions in place.\n"                                                    \
-      "template <class KEY, bool DOWN, typename U, typename T, typename P>\n"                                          \
-      "static IND_INLINE void ind_sort(T *key, P *at, U n, int threads) {\n"                                           \
-      "    for (U half = 1; half < n; half *= 2)\n"                                                                    \
-      "        for (U gap = half; gap > 0; gap /= 2) ind_sort_step<KEY, DOWN, U>(key, 1, at, 1, n, half, gap, threads);\n"\
-      "    __syncthreads();\n"                                                                                         \
-      "}\n")\
-    X(SORT_LONG, IND__CG_NEEDS(IND__CG_SORT),                                                                          \
-      "// The same for a row in global memory: steps within CHUNK elements run in shared memory.\n"                    \
-      "template <class KEY, bool DOWN, int CHUNK, typename U, typename T, typename P, typename I>\n"                   \
-      "static IND_INLINE void ind_sort_long(T *key, U key_step, P *at, U at_step, U n, T *keys, I *places, int threads) {\n"\
-      "    for (U size = CHUNK;; size *= 2) {\n"                                                                       \
-      "        for (U gap = size / 2; gap >= CHUNK; gap /= 2)\n"                                                       \
-      "            ind_sort_step<KEY, DOWN, U>(key, key_step, at, at_step, n, size / 2, gap, threads);\n"              \
-      "        for (U begin = 0; begin < n; begin += CHUNK) {\n"                                                       \
-      "            const U m = n - begin < CHUNK ? n - begin : (U)CHUNK;\n"                                            \
-      "            __syncthreads();\n"                                                                                 \
-      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
-      "                keys[i] = key[(begin + i) * key_step];\n"                                                       \
-      "                places[i] = (I)at[(begin + i) * at_step];\n"                                                    \
-      "            }\n"                                                                                                \
-      "            if (size == CHUNK) ind_sort<KEY, DOWN, U>(keys, places, m, threads);\n"                             \
-      "            for (U gap = CHUNK / 2; gap > 0 && size > CHUNK; gap /= 2)\n"                                       \
-      "                ind_sort_step<KEY, DOWN, U>(keys, 1, places, 1, m, 0, gap, threads);\n"                         \
-      "            __syncthreads();\n"                                                                                 \
-      "            for (U i = threadIdx.x; i < m; i += threads) {\n"                                                   \
-      "                key[(begin + i) * key_step] = keys[i];\n"                                                       \
-      "                at[(begin + i) * at_step] = places[i];\n"                                                       \
-      "            }\n"                                                                                                \
-      "        }\n"                                                                                                    \
-      "        if (size >= n) break;\n"                                                                                \
-      "    }\n"                                                                                                        \
-      "}\n")
-
+#define IND__CG_PRELUDE(X)                                                                             \
+    X(DEPENDENCY, 0)                                                                                   \
+    X(F16, 0)                                                                                          \
+    X(BF16, 0)                                                                                         \
+    X(VEC, 0)                                                                                          \
+    X(BOUNDARY, 0)                                                                                     \
+    X(LOAD_ACROSS, IND__CG_NEEDS(IND__CG_VEC))                                                         \
+    X(LOAD_WORDS, IND__CG_NEEDS(IND__CG_VEC))                                                          \
+    X(STORE_ACROSS, IND__CG_NEEDS(IND__CG_VEC))                                                        \
+    X(LOAD_PAST, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(LOAD_ONCE, IND__CG_NEEDS(IND__CG_VEC))                                                           \
+    X(EVICT_LAST_POLICY, 0)                                                                            \
+    X(EVICT_LAST, IND__CG_NEEDS(IND__CG_EVICT_LAST_POLICY))                                            \
+    X(MAXMIN, 0)                                                                                       \
+    X(DIV, 0)                                                                                          \
+    X(MOD, 0)                                                                                          \
+    X(SHIFT, 0)                                                                                        \
+    X(GCD, 0)                                                                                          \
+    X(DIGAMMA, 0)                                                                                      \
+    X(BESSEL_IE, 0)                                                                                    \
+    X(BESSEL_JY, 0)                                                                                    \
+    X(ZETA, 0)                                                                                         \
+    X(IGAMMA, 0)                                                                                       \
+    X(POW, 0)                                                                                          \
+    X(F8E4M3FN, 0)                                                                                     \
+    X(F8E5M2, 0)                                                                                       \
+    X(PHILOX, 0)                                                                                       \
+    X(QUOTIENT, 0)                                                                                     \
+    X(FLOORDIV, 0)                                                                                     \
+    X(INDEX, 0)                                                                                        \
+    X(ATOMIC, 0)                                                                                       \
+    X(ADD_F32, IND__CG_NEEDS(IND__CG_VEC))                                                             \
+    X(ADD_F16, IND__CG_NEEDS(IND__CG_VEC))                                                             \
+    X(ADD_BF16, IND__CG_NEEDS(IND__CG_VEC))                                                            \
+    X(SUM, 0)                                                                                          \
+    X(PROD, 0)                                                                                         \
+    X(MAX, IND__CG_NEEDS(IND__CG_MAXMIN))                                                              \
+    X(MAX_WARP, IND__CG_NEEDS(IND__CG_MAX))                                                            \
+    X(MAX_BF16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_BF16, IND__CG_MAX))                                 \
+    X(MAX_F16, IND__CG_NEEDS(IND__CG_VEC, IND__CG_F16, IND__CG_MAX))                                   \
+    X(MIN, IND__CG_NEEDS(IND__CG_MAXMIN))                                                              \
+    X(ANY, 0)                                                                                          \
+    X(ARGMAX, 0)                                                                                       \
+    X(WELFORD, 0)                                                                                      \
+    X(EXP_BELOW, 0)                                                                                    \
+    X(RECIPROCAL_OF_SUM, 0)                                                                            \
+    X(SOFTMAX, IND__CG_NEEDS(IND__CG_MAXMIN, IND__CG_EXP_BELOW))                                       \
+    X(JOIN_LANES, 0)                                                                                   \
+    X(JOIN_MOMENTS, IND__CG_NEEDS(IND__CG_WELFORD, IND__CG_SUM, IND__CG_JOIN_LANES))                   \
+    X(JOIN_SHARED, 0)                                                                                  \
+    X(JOIN_WARPS, 0)                                                                                   \
+    X(JOIN_APART, 0)                                                                                   \
+    X(JOIN_NEIGHBOURS, 0)                                                                              \
+    X(LAST_BLOCK, 0)                                                                                   \
+    X(TURN, 0)                                                                                         \
+    X(SPLIT_WORDS, IND__CG_NEEDS(IND__CG_TURN))                                                        \
+    X(CLUSTER, 0)                                                                                      \
+    X(CP_ASYNC, 0)                                                                                     \
+    X(CP_ASYNC_BY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                    \
+    X(BF16_AT, IND__CG_NEEDS(IND__CG_VEC))                                                             \
+    X(KEEP, IND__CG_NEEDS(IND__CG_VEC))                                                                \
+    X(LDMATRIX, 0)                                                                                     \
+    X(MMA_F16, 0)                                                                                      \
+    X(MMA_BF16, 0)                                                                                     \
+    X(HALF_TILE, 0)                                                                                    \
+    X(TILE_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC, IND__CG_HALF_TILE))                                   \
+    X(CHUNK_COPY, IND__CG_NEEDS(IND__CG_CP_ASYNC))                                                     \
+    X(MMA_TILE, IND__CG_NEEDS(IND__CG_HALF_TILE, IND__CG_LDMATRIX, IND__CG_MMA_F16, IND__CG_MMA_BF16)) \
+    X(WGMMA, IND__CG_NEEDS(IND__CG_HALF_TILE))                                                         \
+    X(SUM_TILE, IND__CG_NEEDS(IND__CG_VEC))                                                            \
+    X(MMA_SUMS, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(FMA_TILE, IND__CG_NEEDS(IND__CG_VEC, IND__CG_SUM_TILE))                                          \
+    X(SCAN_SUM, 0)                                                                                     \
+    X(SCAN_PROD, 0)                                                                                    \
+    X(SCAN_LOG, 0)                                                                                     \
+    X(SCAN_EXTREME, 0)                                                                                 \
+    X(SCAN, 0)                                                                                         \
+    X(VEC_PART, IND__CG_NEEDS(IND__CG_VEC))                                                            \
+    X(SCAN_TEAM, 0)                                                                                    \
+    X(LOOKBACK, IND__CG_NEEDS(IND__CG_SCAN))                                                           \
+    X(SCAN_MAYBE, 0)                                                                                   \
+    X(SORT_F16, IND__CG_NEEDS(IND__CG_F16))                                                            \
+    X(SORT_BF16, IND__CG_NEEDS(IND__CG_BF16))                                                          \
+    X(SORT, 0)                                                                                         \
+    X(SORT_LONG, IND__CG_NEEDS(IND__CG_SORT))
 /* clang-format on */
 
 enum {
     IND__CG_NO_PIECE,
-#define X(name, needs, text) IND__CG_##name,
+#define X(name, needs) IND__CG_##name,
     IND__CG_PRELUDE(X)
 #undef X
         IND__CG_NUM_PIECES
 };
-_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "pieces are bits of ind__pieces");
+_Static_assert(IND__CG_NUM_PIECES <= IND__CG_MAX_PIECES, "prelude functions are bits of ind__pieces");
 
 static const struct {
-    uint8_t needs[4]; /* up to the first IND__CG_NO_PIECE */
-    const char *text;
-} cg__prelude[] = {{{0}, ""},
-#define X(name, needs, text) {{needs}, text},
+    uint8_t needs[4];        /* up to the first IND__CG_NO_PIECE */
+    const char *const *line; /* up to NULL */
+} cg__prelude[] = {{{0}, NULL},
+#define X(name, needs) {{needs}, cg__prelude_##name},
                    IND__CG_PRELUDE(X)
 #undef X
 };
@@ -2044,16 +2453,6 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* The sentence of a plan that says why; lives as long as the plan. */
-IND__PRINTF(2, 3) static void cg__why(ind__writer *w, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    const char *s = cg__format(w, format, list);
-    va_end(list);
-    w->variant->why = ind__arena_string(w->arena, s, strlen(s));
-    if (!w->variant->why) cg__fail(w);
-}
-
 /* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
@@ -2085,7 +2484,7 @@ static void cg__else(ind__writer *w, const char *line) {
 }
 
 static const char *cg__int(const ind__writer *w) {
-    return w->wide ? "long long" : "int";
+    return w->plan->wide ? "long long" : "int";
 }
 
 /* Also an output that may be bound to the memory of a donated input. */
@@ -2201,8 +2600,8 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
 
 static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
     ind__writer *w = (ind__writer *)user;
-    for (int d = 0; d < w->domain.rank + w->domain.rrank; d++) {
-        if (!ind_expr_same(symbol, w->domain.var[d])) continue;
+    for (int d = 0; d < w->plan->domain.rank + w->plan->domain.rrank; d++) {
+        if (!ind_expr_same(symbol, w->plan->domain.var[d])) continue;
         ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
         if (!w->var[d]) {
             ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value",
@@ -2211,7 +2610,7 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         }
         return;
     }
-    for (int d = 0; d < w->domain.rank; d++) {
+    for (int d = 0; d < w->plan->domain.rank; d++) {
         if (!ind_expr_same(symbol, w->linear[d])) continue;
         ind__textf(t, "%s", w->linear_name[d]);
         return;
@@ -2231,7 +2630,7 @@ static void cg__expr(ind__writer *w, ind_expr e) {
         return;
     }
     size_t from = w->code.size;
-    ind__text_expr_c(&w->code, split, w->wide, cg__symbol_name, w);
+    ind__text_expr_c(&w->code, split, w->plan->wide, cg__symbol_name, w);
     const char *text = w->code.data ? w->code.data + from : "";
     if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);
@@ -2258,7 +2657,7 @@ static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
 
 /* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
 static ind_expr cg__index_of(const ind__writer *w, uint32_t i) {
-    return w->domain.index[cg__inst(w, i)->index];
+    return w->plan->domain.index[cg__inst(w, i)->index];
 }
 
 static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
@@ -2354,7 +2753,7 @@ typedef struct cg__handover {
 
 /* Number of the buffer among those that are handed over; -1: it is not. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
         if (h->buffer[k] == cg__inst(w, i)->source) return (int)k;
     return -1;
@@ -2363,7 +2762,7 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
 /* "lookback, 0, r0, n0": where an element that is handed over is left. */
 static const char *cg__left(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
-                      cg__expr_string(w, w->handover->rows));
+                      cg__expr_string(w, w->plan->handover->rows));
 }
 
 /* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
@@ -2410,7 +2809,7 @@ static uint32_t cg__r_mask(const ind__writer *w);
    Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     int64_t least = 1, elements = 1;
-    if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
+    if (!w->plan->domain.rrank || w->plan->rooted[load] || w->plan->varies[load] & cg__r_mask(w)) return false;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least > 0) return false;
     const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
@@ -2602,7 +3001,7 @@ static void cg__store(ind__writer *w, uint32_t i) {
         cg__join_column(w, i);
         return;
     }
-    if (w->memory[i] && w->vector[i] > 1) { /* gathered for cg__vector_stores */
+    if (w->memory[i] && w->plan->vector[i] > 1) { /* gathered for cg__vector_stores */
         cg__plain_store(w, i);
         return;
     }
@@ -2634,7 +3033,7 @@ static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
 /* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const char *extent = cg__expr_string(w, w->plan->domain.index[inst->index]);
     const bool maybe = cg__may_be_unused(w, i);
     const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
@@ -2642,7 +3041,7 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
         cg__checked(w, i, extent);
         return;
     }
-    if (w->only_check[i])
+    if (w->plan->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
         ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
@@ -2811,7 +3210,7 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
-           w->varies[i] != w->varies[inst->arg[1]];
+           w->plan->varies[i] != w->plan->varies[inst->arg[1]];
 }
 
 static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
@@ -2851,27 +3250,39 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     }
 }
 
+/* What is written until the caller sets w->variant back, to what is returned, has no vectors. *scalar must last as
+ * long. */
+static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scalar) {
+    const ind__variant *before = w->variant;
+    *scalar = *before;
+    scalar->vector = 1;
+    w->variant = scalar;
+    return before;
+}
+
 /* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
-static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
+static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self, uint32_t user, uint32_t used),
+                         void *self) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
+    if (inst->op == IND_LOOP_STORE) f(self, i, cg__stored_value(w, i));
     for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
-        if (inst->arg[k]) f(w, i, inst->arg[k]);
+        if (inst->arg[k]) f(self, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
     for (uint32_t k = 0; k < num; k++) {
-        ind_expr e = w->domain.index[inst->index + k];
+        ind_expr e = w->plan->domain.index[inst->index + k];
         if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) continue;
         ind_expr symbol[64];
         int n = ind__expr_symbols(e, symbol, 64);
         for (int s = 0; s < n && s < 64; s++) {
             const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(w, i, (uint32_t)sym->slot);
+            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(self, i, (uint32_t)sym->slot);
         }
     }
 }
 
-static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
     (void)user;
     w->needed[used] = 1;
 }
@@ -2881,7 +3292,7 @@ static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
 
 /* What a kernel must do for each of its elements, whether or not it uses the result. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE || w->only_check[i] == IND__CG_CHECK_ONCE;
+    return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
 /* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
@@ -2895,14 +3306,15 @@ static void cg__need_none(ind__writer *w) {
 
 static void cg__close_needed(ind__writer *w) {
     for (uint32_t i = w->body->num_inst; i-- > 1;)
-        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed);
+        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed, w);
 }
 
 /* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
    and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
 static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->known[i] || w->value[i] || (w->varies[i] & ~allowed) || w->stage[i] > stage) continue;
+        if (!w->needed[i] || w->known[i] || w->value[i] || (w->plan->varies[i] & ~allowed) || w->plan->stage[i] > stage)
+            continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
     }
@@ -2924,11 +3336,11 @@ static void cg__emit_stores(ind__writer *w) {
 /* ------------------------------------------------------------------------------------------------- >>domain */
 
 static int cg__num_vars(const ind__writer *w) {
-    return w->domain.rank + w->domain.rrank;
+    return w->plan->domain.rank + w->plan->domain.rrank;
 }
 
 static uint32_t cg__p_mask(const ind__writer *w) {
-    return (1u << w->domain.rank) - 1;
+    return (1u << w->plan->domain.rank) - 1;
 }
 
 static uint32_t cg__r_mask(const ind__writer *w) {
@@ -2942,82 +3354,87 @@ static uint32_t cg__num_index(const ind__inst *inst) {
 }
 
 /* The domain as it stands in the body. */
-static void cg__domain_init(ind__writer *w) {
-    ind_expr *index = (ind_expr *)ind__arena_alloc(&w->scratch, (w->body->num_index + 1) * sizeof *index);
+static void cg__domain_init(cg__decider *d) {
+    const ind_body *body = d->w.body;
+    ind_expr *index = (ind_expr *)ind__arena_alloc(&d->w.scratch, (body->num_index + 1) * sizeof *index);
     if (!index)
-        cg__fail(w);
+        cg__fail(&d->w);
     else
-        ind__loops_init(&w->domain, w->body, index);
+        ind__loops_init(&d->plan->domain, body, index);
 }
 
-static void cg__merge_vars(ind__writer *w) {
-    for (int v = cg__num_vars(w) - 2; v >= 0; v--)
-        if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
-    if (w->domain.failed) cg__fail(w);
+static void cg__merge_vars(cg__decider *d) {
+    for (int v = cg__num_vars(&d->w) - 2; v >= 0; v--)
+        if (v + 1 != d->plan->domain.rank) ind__loops_merge(&d->plan->domain, v);
+    if (d->plan->domain.failed) cg__fail(&d->w);
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
    costs an index no more than a position. The range of a scan stays one. */
-static void cg__split_vars(ind__writer *w) {
-    bool scan = ind__body_scan(w->body) != 0;
-    for (int v = 0; v < (scan ? w->domain.rank : cg__num_vars(w)); v++) {
-        ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
-        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
-            size = ind__loops_split_size(&w->domain, v, NULL);
+static void cg__split_vars(cg__decider *d) {
+    bool scan = ind__body_scan(d->w.body) != 0;
+    for (int v = 0; v < (scan ? d->plan->domain.rank : cg__num_vars(&d->w)); v++) {
+        ind_expr size = ind__loops_split_size(&d->plan->domain, v, NULL);
+        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&d->plan->domain, v, size))
+            size = ind__loops_split_size(&d->plan->domain, v, NULL);
     }
 }
 
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
-static void cg__move_last(ind__writer *w, int v) {
-    ind__loops *d = &w->domain;
-    ind_expr var = d->var[v], extent = d->extent[v];
-    for (int i = v; i + 1 < d->rank; i++) {
-        d->var[i] = d->var[i + 1];
-        d->extent[i] = d->extent[i + 1];
+static void cg__move_last(cg__decider *d, int v) {
+    ind__loops *x = &d->plan->domain;
+    ind_expr var = x->var[v], extent = x->extent[v];
+    for (int i = v; i + 1 < x->rank; i++) {
+        x->var[i] = x->var[i + 1];
+        x->extent[i] = x->extent[i + 1];
     }
-    d->var[d->rank - 1] = var;
-    d->extent[d->rank - 1] = extent;
+    x->var[x->rank - 1] = var;
+    x->extent[x->rank - 1] = extent;
 }
 
-static void cg__join_use(ind__writer *w, uint32_t user, uint32_t used) {
-    w->varies[user] |= w->varies[used];
-    if (w->stage[used] > w->stage[user]) w->stage[user] = w->stage[used];
+static void cg__join_use(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    d->plan->varies[user] |= d->plan->varies[used];
+    if (d->plan->stage[used] > d->plan->stage[user]) d->plan->stage[user] = d->plan->stage[used];
 }
 
-static void cg__mark_used(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_used(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->only_check[used] = 0;
+    d->plan->only_check[used] = 0;
 }
 
-static void cg__find_only_checks(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduced = w->varies[i] & cg__r_mask(w);
-        w->only_check[i] = 0;
-        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(w, i)->flags & IND__INST_CHECKED))
-            w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
+static void cg__find_only_checks(cg__decider *d) {
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool reduced = d->plan->varies[i] & cg__r_mask(&d->w);
+        d->plan->only_check[i] = 0;
+        if (cg__inst(&d->w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(&d->w, i)->flags & IND__INST_CHECKED))
+            d->plan->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
     }
-    for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__mark_used, d);
 }
 
-static void cg__mark_rooted(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_rooted(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->rooted[used] = 1;
+    d->plan->rooted[used] = 1;
 }
 
-static void cg__find_rooted(ind__writer *w) {
-    memset(w->rooted, 0, w->body->num_inst);
-    for (uint32_t i = w->body->num_inst; i-- > 1;) {
-        const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(w, i));
-        if (w->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
-        if (root || w->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
+static void cg__find_rooted(cg__decider *d) {
+    memset(d->plan->rooted, 0, d->w.body->num_inst);
+    for (uint32_t i = d->w.body->num_inst; i-- > 1;) {
+        const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
+        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(&d->w, i));
+        if (d->plan->varies[i] & cg__r_mask(&d->w) || op == IND_LOOP_REDUCE) continue;
+        if (root || d->plan->rooted[i]) cg__each_use(&d->w, i, cg__mark_rooted, d);
     }
 }
 
 /* Marks what values per element of the row, and REDUCEs, are computed from. */
-static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->kept[used] = 1;
+    d->plan->kept[used] = 1;
 }
 
 static bool cg__is_scan(const ind__writer *w, uint32_t i) {
@@ -3032,63 +3449,66 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 /* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
-static void cg__join_origin(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->kept[used] > w->kept[user]) w->kept[user] = w->kept[used];
+static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
 
 /* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
    several passes. */
-static bool cg__rescans(ind__writer *w) {
+static bool cg__rescans(cg__decider *d) {
     bool again = false;
-    memset(w->kept, 0, w->body->num_inst);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduces = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        cg__each_use(w, i, cg__join_origin);
-        if (w->kept[i] == IND__CG_BEHIND && (reduces || w->varies[i] & cg__r_mask(w))) again = true;
-        if (cg__is_scan(w, i)) w->kept[i] = IND__CG_SCANNED;
-        if (reduces && w->kept[i]) w->kept[i] = IND__CG_BEHIND;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
+        cg__each_use(&d->w, i, cg__join_origin, d);
+        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
     }
-    memset(w->kept, 0, w->body->num_inst);
+    memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;
 }
 
-static void cg__join_level(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->level[used] > w->level[user]) w->level[user] = w->level[used];
+static void cg__join_level(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    if (d->plan->level[used] > d->plan->level[user]) d->plan->level[user] = d->plan->level[used];
 }
 
-static void cg__find_levels(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->level[i] = 0;
-        cg__each_use(w, i, cg__join_level);
-        if (cg__is_scan(w, i) && w->level[i] < 255) w->level[i]++;
-        if (cg__is_sort(w, i) || cg__inst(w, i)->op == IND_LOOP_REDUCE) w->level[i] = 0;
+static void cg__find_levels(cg__decider *d) {
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->level[i] = 0;
+        cg__each_use(&d->w, i, cg__join_level, d);
+        if (cg__is_scan(&d->w, i) && d->plan->level[i] < 255) d->plan->level[i]++;
+        if (cg__is_sort(&d->w, i) || cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->plan->level[i] = 0;
     }
 }
 
 /* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
    results must. They, and what is computed from them, get the stage after it. */
-static void cg__defer_reductions(ind__writer *w) {
-    uint32_t num = w->body->num_inst;
-    w->scan_stage = 0;
-    memset(w->kept, 0, num);
+static void cg__defer_reductions(cg__decider *d) {
+    uint32_t num = d->w.body->num_inst;
+    d->plan->scan_stage = 0;
+    memset(d->plan->kept, 0, num);
     for (uint32_t i = num; i-- > 1;) {
-        bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        if (w->kept[i] || reduce || w->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+        bool reduce = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
+        if (d->plan->kept[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
+            cg__each_use(&d->w, i, cg__mark_per_element, d);
     }
     for (uint32_t i = 1; i < num; i++) {
-        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->kept[i];
-        if (early && w->stage[i] > w->scan_stage) w->scan_stage = w->stage[i];
+        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->kept[i];
+        if (early && d->plan->stage[i] > d->plan->scan_stage) d->plan->scan_stage = d->plan->stage[i];
     }
     for (uint32_t i = 1; i < num; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        w->stage[i] = 0;
-        cg__each_use(w, i, cg__join_use);
+        const ind__inst *inst = cg__inst(&d->w, i);
+        d->plan->stage[i] = 0;
+        cg__each_use(&d->w, i, cg__join_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
-            w->varies[i] &= cg__p_mask(w);
-            w->stage[i] = (uint8_t)(w->kept[i] ? w->stage[i] + 1 : w->scan_stage + 1);
+            d->plan->varies[i] &= cg__p_mask(&d->w);
+            d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
         }
     }
-    memset(w->kept, 0, num);
+    memset(d->plan->kept, 0, num);
 }
 
 /* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
@@ -3102,7 +3522,7 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    bool varies = w->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
     return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
@@ -3110,41 +3530,42 @@ static int cg__last_stage(const ind__writer *w) {
     int last = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool ends = cg__inst(w, i)->op == IND_LOOP_REDUCE || cg__is_sort(w, i);
-        const bool checks = w->only_check[i] == IND__CG_CHECK_REDUCED;
-        int s = checks || cg__stores_per_element(w, i) ? w->stage[i] : ends ? w->stage[i] - 1 : 0;
+        const bool checks = w->plan->only_check[i] == IND__CG_CHECK_REDUCED;
+        int s = checks || cg__stores_per_element(w, i) ? w->plan->stage[i] : ends ? w->plan->stage[i] - 1 : 0;
         last = s > last ? s : last;
     }
     return last;
 }
 
 /* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
-static void cg__analyse(ind__writer *w) {
+static void cg__analyse(cg__decider *d) {
     bool reduces = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        w->varies[i] = 0;
-        w->stage[i] = 0;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        d->plan->varies[i] = 0;
+        d->plan->stage[i] = 0;
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
-            for (int v = 0; v < cg__num_vars(w); v++)
-                if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
-        cg__each_use(w, i, cg__join_use);
-        if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (cg__joins_run(w, i)) w->varies[i] |= cg__r_mask(w);
+            for (int v = 0; v < cg__num_vars(&d->w); v++)
+                if (ind__expr_depends(d->plan->domain.index[k], d->plan->domain.var[v])) d->plan->varies[i] |= 1u << v;
+        cg__each_use(&d->w, i, cg__join_use, d);
+        if (inst->op == IND_LOOP_STORE && inst->reduction)
+            d->plan->varies[i] |= cg__p_mask(&d->w); /* each point counts */
+        if (cg__joins_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
-        if (scanned) w->varies[i] |= cg__r_mask(w);
-        if (cg__is_sort(w, i) && w->stage[i] < 254) w->stage[i]++;
+        if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
+        if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
         reduces = true;
-        w->varies[i] &= cg__p_mask(w);
-        if (w->stage[i] < 254) w->stage[i]++;
+        d->plan->varies[i] &= cg__p_mask(&d->w);
+        if (d->plan->stage[i] < 254) d->plan->stage[i]++;
     }
-    cg__find_only_checks(w);
-    if (ind__body_scan(w->body)) {
-        cg__find_levels(w);
-        w->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
-        if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
+    cg__find_only_checks(d);
+    if (ind__body_scan(d->w.body)) {
+        cg__find_levels(d);
+        d->plan->scan_stage = ind__body_sort(d->w.body) || cg__rescans(d) ? cg__last_stage(&d->w) : 0;
+        if (reduces && !ind__body_sort(d->w.body) && !cg__rescans(d)) cg__defer_reductions(d);
     }
-    if (w->domain.rrank) cg__find_rooted(w);
+    if (d->plan->domain.rrank) cg__find_rooted(d);
 }
 
 static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
@@ -3153,7 +3574,7 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
     for (int k = 0; k < IND__MAX_ARGS; k++)
         if (inst->arg[k] == indirect) return true;
     for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
-        if (ind__expr_depends(w->domain.index[k], own)) return true;
+        if (ind__expr_depends(w->plan->domain.index[k], own)) return true;
     return false;
 }
 
@@ -3162,10 +3583,11 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
-    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind__known_bounds(cg__r_numel(w), &least, NULL);
+    if (w->plan->domain.rrank && !(w->plan->varies[indirect] & cg__r_mask(w)))
+        ind__known_bounds(cg__r_numel(w), &least, NULL);
     for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
         if (!cg__uses_index(w, i, indirect)) continue;
-        if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
+        if (!(w->plan->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
         used = true;
     }
     return used;
@@ -3178,15 +3600,14 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
 /* Does access i move by exactly one element whenever variable v moves by one? */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
     int64_t one;
-    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->domain.var[v]), &one) &&
+    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->plan->domain.var[v]), &one) &&
            one == 1;
 }
 
-#define IND__CG_RUN 8 /* neighbours in memory that make an access along a variable worthwhile */
-
 /* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
-    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->domain.var[v], IND__CG_RUN));
+    return cg__is_access(w, i) &&
+           ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
@@ -3194,8 +3615,9 @@ static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered) continue;
-        if (scattered && !(w->varies[i] >> v & 1)) continue;
+        if (!cg__is_access(w, i) || (among && !(w->plan->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
+            continue;
+        if (scattered && !(w->plan->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -3208,9 +3630,9 @@ static double cg__share(const ind__writer *w, uint32_t i) {
     double share = 1;
     ind_expr index = cg__index_of(w, i);
     if (ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return share;
-    for (int v = 0; v < w->domain.rank; v++) {
-        const double extent = (double)ind_hint(w->domain.extent[v]);
-        if (extent > 1 && !ind__expr_depends(index, w->domain.var[v])) share /= extent;
+    for (int v = 0; v < w->plan->domain.rank; v++) {
+        const double extent = (double)ind_hint(w->plan->domain.extent[v]);
+        if (extent > 1 && !ind__expr_depends(index, w->plan->domain.var[v])) share /= extent;
     }
     return share;
 }
@@ -3218,7 +3640,7 @@ static double cg__share(const ind__writer *w, uint32_t i) {
 /* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int bytes = cg__bytes_along(w, v, among, false);
         if (bytes <= most) continue;
         most = bytes;
@@ -3284,14 +3706,14 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
 }
 
 /* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
-static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
+static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
-    if (!(w->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
+    if (!(d->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
     if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (ind_hint(e) < 0) e = ind_expr_neg(e); /* -s and s are one condition */
     if (cg__promised(*guard, e, n, 0)) return true;
-    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
+    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(d->w.context, n)), ind_int(d->w.context, 0));
     int64_t value;
     if (!ind__ok(condition) || (ind_expr_is_int(condition, &value) && !value)) return false;
     if (!ind_expr_is_int(condition, NULL)) *guard = ind__ok(*guard) ? ind_expr_and(*guard, condition) : condition;
@@ -3300,7 +3722,7 @@ static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guar
 
 /* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be.
  */
-static bool cg__multiple_index(const ind__writer *w, ind_expr rest, int n, ind_expr *guard) {
+static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_expr *guard) {
     if (ind_known_multiple(rest, n)) return true;
     ind_expr symbol[32];
     int num = ind__expr_symbols(rest, symbol, 32);
@@ -3309,10 +3731,10 @@ static bool cg__multiple_index(const ind__writer *w, ind_expr rest, int n, ind_e
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
         if (sym->kind != IND_SYMBOL_INDEX && sym->kind != IND_SYMBOL_INDIRECT) continue;
         ind_expr stride, others;
-        if (!ind__affine(rest, symbol[s], &stride, &others) || !cg__multiple(w, stride, n, guard)) return false;
+        if (!ind__affine(rest, symbol[s], &stride, &others) || !cg__multiple(d, stride, n, guard)) return false;
         rest = others;
     }
-    return cg__multiple(w, rest, n, guard);
+    return cg__multiple(d, rest, n, guard);
 }
 
 /* Do the values in this index that were read from memory change along variable v? */
@@ -3322,7 +3744,7 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     int num = ind__expr_symbols(index, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-        if (sym->kind == IND_SYMBOL_INDIRECT && w->varies[sym->slot] >> v & 1) return true;
+        if (sym->kind == IND_SYMBOL_INDIRECT && w->plan->varies[sym->slot] >> v & 1) return true;
     }
     return num > 32;
 }
@@ -3342,75 +3764,77 @@ static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
 }
 
 static bool cg__varies_along(const ind__writer *w, uint32_t i, int v) {
-    return w->varies[i] >> v & 1;
+    return w->plan->varies[i] >> v & 1;
 }
 
 /* An inequality is the same for all lanes if its slack is n*x + lane or n*x - 1 - lane: the sign is that of x, or of
    x - 1. */
-static bool cg__uniform_inequality(const ind__writer *w, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
+static bool cg__uniform_inequality(const cg__decider *d, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
     ind_expr step, rest;
     int64_t by;
     if (!ind__affine(cg__slack(condition), lane, &step, &rest) || !ind_expr_is_int(step, &by)) return false;
     if (by != 1 && by != -1) return false;
-    return cg__multiple_index(w, by > 0 ? rest : ind_expr_add(rest, ind_int(w->context, 1)), n, guard);
+    return cg__multiple_index(d, by > 0 ? rest : ind_expr_add(rest, ind_int(d->w.context, 1)), n, guard);
 }
 
 /* Is e the same for all lanes of a vector of n? */
-static bool cg__uniform_expr(const ind__writer *w, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
+static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!ind__expr_depends(e, lane)) return true;
-    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(w, e, lane, n, guard);
+    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(d, e, lane, n, guard);
     if (kind != IND_EXPR_AND && kind != IND_EXPR_OR && kind != IND_EXPR_NOT) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__uniform_expr(w, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
+        if (!cg__uniform_expr(d, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
     return true;
 }
 
 /* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
    memory, and those of reductions, are not. */
-static bool cg__uniform_value(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
-    const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
+    const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
     ind_expr lane = {0};
     if (op != IND_LOOP_INDEX) return op == IND_LOOP_CAST || !strchr("sru", ind__loop_op_class(op));
-    if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->domain.var[v], n, &lane);
-    return cg__uniform_expr(w, e, lane, n, guard, 0);
+    if (cg__indirect_varies(&d->w, cg__index_of(&d->w, i), v)) return false;
+    const ind_expr e = ind__by_vectors(cg__index_of(&d->w, i), d->plan->domain.var[v], n, &lane);
+    return cg__uniform_expr(d, e, lane, n, guard, 0);
 }
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in w->uniform.
+/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
+ * w->plan->uniform.
  */
-static bool cg__uniform_mask(ind__writer *w, uint32_t mask, int v, int n, ind_expr *guard) {
+static bool cg__uniform_mask(cg__decider *d, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
-    if (!w->uniform[mask]) w->uniform[mask] = IND__CG_ASKED;
+    if (!d->plan->uniform[mask]) d->plan->uniform[mask] = IND__CG_ASKED;
     for (uint32_t i = mask; i > 0 && uniform; i--) {
-        if (w->uniform[i] != IND__CG_ASKED) continue;
-        uniform = cg__uniform_value(w, i, v, n, guard);
+        if (d->plan->uniform[i] != IND__CG_ASKED) continue;
+        uniform = cg__uniform_value(d, i, v, n, guard);
         for (int k = 0; k < IND__MAX_ARGS; k++) {
-            const uint32_t used = cg__inst(w, i)->arg[k];
-            if (used && cg__varies_along(w, used, v) && !w->uniform[used]) w->uniform[used] = IND__CG_ASKED;
+            const uint32_t used = cg__inst(&d->w, i)->arg[k];
+            if (used && cg__varies_along(&d->w, used, v) && !d->plan->uniform[used])
+                d->plan->uniform[used] = IND__CG_ASKED;
         }
     }
     for (uint32_t i = 1; i <= mask; i++)
-        if (w->uniform[i] == IND__CG_ASKED) w->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
+        if (d->plan->uniform[i] == IND__CG_ASKED) d->plan->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
     return uniform;
 }
 
-static void cg__no_vectors(ind__writer *w) {
-    memset(w->vector, 1, w->body->num_inst);
-    memset(w->uniform, 0, w->body->num_inst);
+static void cg__no_vectors(cg__decider *d) {
+    memset(d->plan->vector, 1, d->w.body->num_inst);
+    memset(d->plan->uniform, 0, d->w.body->num_inst);
 }
 
 /* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
    ahead of the neighbours. */
-static bool cg__masks_vector(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
-    const uint32_t mask = cg__mask_of(w, i);
-    const bool loops = w->kernel->kind == IND_KERNEL_POINTWISE || w->kernel->kind == IND_KERNEL_REDUCTION;
+static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
+    const uint32_t mask = cg__mask_of(&d->w, i);
+    const bool loops = d->w.kernel->kind == IND_KERNEL_POINTWISE || d->w.kernel->kind == IND_KERNEL_REDUCTION;
     if (!mask) return true;
-    if (!cg__varies_along(w, mask, v)) return loops || cg__inst(w, i)->op == IND_LOOP_STORE;
-    return loops && cg__uniform_mask(w, mask, v, n, guard);
+    if (!cg__varies_along(&d->w, mask, v)) return loops || cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+    return loops && cg__uniform_mask(d, mask, v, n, guard);
 }
 
 /* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
@@ -3423,28 +3847,27 @@ static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
 
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
    a mask that varies along v adds none to an empty guard: such masks never make another variant. */
-static bool cg__vector_access(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
-    const ind__inst *inst = cg__inst(w, i);
+static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
+    const ind__inst *inst = cg__inst(&d->w, i);
     ind_expr keep = *guard;
-    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, n))) return false;
-    bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
-    if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
-    ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
-    if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
-    const int assume = w->assume;
-    if (cg__varies_along(w, cg__mask_of(w, i), v) && !ind__ok(keep)) w->assume &= ~IND__ASSUME_DIVISIBLE;
-    const bool fits = cg__multiple_index(w, base, n, guard) && cg__masks_vector(w, i, v, n, guard);
-    w->assume = assume;
+    if (!cg__is_access(&d->w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(&d->w, i, n))) return false;
+    bool once =
+        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* of each column, by its own thread */
+    if (once && d->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
+    if (!cg__in_arena(&d->w, inst->source) && !(d->assume & IND__ASSUME_ALIGNED)) return false;
+    ind_expr base = ind__run_base(cg__index_of(&d->w, i), d->plan->domain.var[v], n);
+    if (!ind__ok(base) || cg__indirect_varies(&d->w, base, v)) return false;
+    const int assume = d->assume;
+    if (cg__varies_along(&d->w, cg__mask_of(&d->w, i), v) && !ind__ok(keep)) d->assume &= ~IND__ASSUME_DIVISIBLE;
+    const bool fits = cg__multiple_index(d, base, n, guard) && cg__masks_vector(d, i, v, n, guard);
+    d->assume = assume;
     if (!fits) {
         *guard = keep;
         return false;
     }
-    if (!cg__in_arena(w, inst->source)) *aligned = true;
+    if (!cg__in_arena(&d->w, inst->source)) *aligned = true;
     return true;
 }
-
-#define IND__CG_MOST_FOUND 128 /* registers of the 255, beside what finds them */
 
 /* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
    them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
@@ -3454,47 +3877,47 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__indirect_varies(w, cg__index_of(w, i), v))
             found += (ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) + 3) / 4;
-    return found * n <= IND__CG_MOST_FOUND;
+    return found * n <= w->target->thresholds.most_found;
 }
 
 /* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
    weights of a window a thread would take neighbours whose elements may lie anywhere. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
-    bool element = !w->domain.rrank || !cg__mask_of(w, i);
-    for (int d = w->domain.rank; d < cg__num_vars(w) && !element; d++)
-        element = ind__expr_depends(cg__index_of(w, i), w->domain.var[d]);
+    bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
+    for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
+        element = ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[d]);
     return element;
 }
 
 /* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
    once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
-static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
+static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
     int narrowest = 16, widest = 0;
-    if (!cg__finds_few(w, v, n)) return false;
-    if (!tail && !cg__multiple(w, w->domain.extent[v], n, &guard)) return false;
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || !cg__vector_access(w, i, v, n, &guard, &aligned)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+    if (!cg__finds_few(&d->w, v, n)) return false;
+    if (!tail && !cg__multiple(d, d->plan->domain.extent[v], n, &guard)) return false;
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!cg__is_access(&d->w, i) || !cg__vector_access(d, i, v, n, &guard, &aligned)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
-        w->vector[i] = (uint8_t)n;
-        any |= cg__suggests_vectors(w, i);
+        d->plan->vector[i] = (uint8_t)n;
+        any |= cg__suggests_vectors(&d->w, i);
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    if (ind__ok(guard)) w->used |= IND__ASSUME_DIVISIBLE;
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    if (ind__ok(guard)) d->used |= IND__ASSUME_DIVISIBLE;
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
 /* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
-static int cg__choose_vector(ind__writer *w, int v, bool tail) {
-    for (int n = w->kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
-        if (cg__try_vector(w, v, n, tail)) return n;
-    cg__no_vectors(w);
+static int cg__choose_vector(cg__decider *d, int v, bool tail) {
+    for (int n = d->w.kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
+        if (cg__try_vector(d, v, n, tail)) return n;
+    cg__no_vectors(d);
     return 1;
 }
 
@@ -3535,54 +3958,14 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
-static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
-    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
-    if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->assume || !cg__monotone(e, 0)) return false;
-        ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
-        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
-    }
-    if (ind__expr_is_size(e)) return true; /* passed as one argument */
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__expr_fits(w, ind_expr_arg(e, i), depth + 1)) return false;
-    return true;
-}
-
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
 
-static bool cg__extent_fits(ind__writer *w, int from, int n) {
-    ind_expr points = ind_expr_product(w->context, w->domain.extent + from, n);
-    return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
-}
-
-/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
-static void cg__choose_index_bits(ind__writer *w) {
-    ind_expr keep = w->variant->guard;
-    bool fits =
-        !w->force_wide && cg__extent_fits(w, 0, w->domain.rank) && cg__extent_fits(w, w->domain.rank, w->domain.rrank);
-    for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
-            fits = cg__expr_fits(w, w->domain.index[k], 0);
-    }
-    if (!fits) w->variant->guard = keep;
-    w->wide = !fits;
-    w->variant->index_bits = fits ? 32 : 64;
-}
-
 static ind_expr cg__p_numel(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent, w->domain.rank);
+    return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
 }
 
 static ind_expr cg__r_numel(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
-}
-
-static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
-    w->variant->grid[0] = ind_expr_ceildiv(points, ind_int(w->context, per_block));
-    w->variant->grid[1] = w->variant->grid[2] = ind_int(w->context, 1);
-    w->variant->shared_bytes = ind_int(w->context, 0);
+    return ind_expr_product(w->context, w->plan->domain.extent + w->plan->domain.rank, w->plan->domain.rrank);
 }
 
 static int64_t cg__upper_bound(ind_expr e) {
@@ -3603,19 +3986,19 @@ static int cg__pow2_at_least(int64_t n, int lo, int hi) {
 
 /* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
 static const char *cg__unsigned(const ind__writer *w) {
-    return w->wide ? "unsigned long long" : "unsigned";
+    return w->plan->wide ? "unsigned long long" : "unsigned";
 }
 
 /* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
 static const char *cg__divisor(ind__writer *w, ind_expr size) {
     int64_t value;
-    if (ind_expr_is_int(size, &value)) return cg__string(w, w->wide ? "%lldull" : "%lldu", (long long)value);
+    if (ind_expr_is_int(size, &value)) return cg__string(w, w->plan->wide ? "%lldull" : "%lldu", (long long)value);
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
 /* Are positions among so many points, and a little beyond, below 2^31? */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
-    return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
+    return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
 /* What ind_quotient wants to know of a divisor. */
@@ -3649,16 +4032,6 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
-    ind_expr *grid = w->variant->grid;
-    grid[0] = blocks[0];
-    for (int d = 1; d < 3; d++) {
-        bool own = cg__own_axis(blocks[d]);
-        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
-        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
-    }
-}
-
 /* Spells the block's place along each axis, after what has to be declared for it. */
 static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
     static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
@@ -3677,8 +4050,8 @@ static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char 
 /* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
 static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
     int first = 0;
-    while (first < w->domain.rank && skip >> first & 1) first++;
-    for (int v = w->domain.rank - 1; v >= first; v--) {
+    while (first < w->plan->domain.rank && skip >> first & 1) first++;
+    for (int v = w->plan->domain.rank - 1; v >= first; v--) {
         if (skip >> v & 1) continue;
         w->var[v] = cg__string(w, "i%d", v);
         if (v == first) {
@@ -3686,7 +4059,7 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
             break;
         }
         const char *rest = cg__string(w, "outside_%d", v);
-        ind_expr extent = w->domain.extent[v];
+        ind_expr extent = w->plan->domain.extent[v];
         ind__textf(&w->code, "const unsigned %s = %s;\n", rest, cg__quotient(w, position, extent, true));
         ind__textf(&w->code, "const %s i%d = %s - %s * %s;\n", cg__int(w), v, position, rest, cg__divisor(w, extent));
         position = rest;
@@ -3698,13 +4071,13 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 /* Is the variable, or the position in the variables up to it, part of some index? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
-        if (ind__expr_depends(w->domain.index[k], symbol)) return true;
+        if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
     return false;
 }
 
 /* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
 static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
-    const ind__loops *d = &w->domain;
+    const ind__loops *d = &w->plan->domain;
     ind_expr c, stride, rest;
     if (!ind__affine(e, d->var[last], &c, &rest) || ind_known_eq(c, ind_int(w->context, 0))) return e;
     stride = c;
@@ -3721,12 +4094,12 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
 /* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
    then often nobody needs. */
 static void cg__use_positions(ind__writer *w) {
-    for (int last = w->domain.rank - 1; last > 0; last--) {
-        ind_expr points = ind_expr_product(w->context, w->domain.extent, last + 1);
+    for (int last = w->plan->domain.rank - 1; last > 0; last--) {
+        ind_expr points = ind_expr_product(w->context, w->plan->domain.extent, last + 1);
         w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
         for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
-            ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
-            if (ind__ok(e)) w->domain.index[k] = e;
+            ind_expr e = cg__by_position(w, w->plan->domain.index[k], last, w->linear[last]);
+            if (ind__ok(e)) w->plan->domain.index[k] = e;
         }
     }
 }
@@ -3734,20 +4107,21 @@ static void cg__use_positions(ind__writer *w) {
 /* Is there a use for the position in the variables from .. v? */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
-        if (cg__is_used(w, w->domain.var[k]) || (k < w->domain.rank && cg__is_used(w, w->linear[k]))) return true;
+        if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
+            return true;
     return false;
 }
 
 /* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
    far as they are used. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
-    bool parallel = from < w->domain.rank;
+    bool parallel = from < w->plan->domain.rank;
     if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
-        ind_expr extent = w->domain.extent[v];
-        ind_expr points = ind_expr_product(w->context, w->domain.extent + from, v - from + 1);
-        bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
+        ind_expr extent = w->plan->domain.extent[v];
+        ind_expr points = ind_expr_product(w->context, w->plan->domain.extent + from, v - from + 1);
+        bool digit = cg__is_used(w, w->plan->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
         w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
         if (parallel) w->linear_name[v] = position;
         if (v == from) break;
@@ -3766,6 +4140,69 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
     }
 }
 
+/* ========================================================================================= src/cuda/decide/launch.c */
+/* ---- what every strategy decides: the reason, the width of indices, the grid ---- */
+
+/* The sentence of a plan that says why; lives as long as the plan. */
+IND__PRINTF(2, 3) static void cg__why(cg__decider *d, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    const char *s = cg__format(&d->w, format, list);
+    va_end(list);
+    d->variant->why = ind__arena_string(d->w.arena, s, strlen(s));
+    if (!d->variant->why) cg__fail(&d->w);
+}
+
+/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
+static bool cg__expr_fits(cg__decider *d, ind_expr e, int depth) {
+    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
+    if (!cg__fits(e, IND__CG_INT32_MAX)) {
+        if (!d->assume || !cg__monotone(e, 0)) return false;
+        ind_expr upper = cg__upper(&d->w, e), limit = ind_int(d->w.context, IND__CG_INT32_MAX);
+        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(d->variant, ind_expr_le(upper, limit));
+    }
+    if (ind__expr_is_size(e)) return true; /* passed as one argument */
+    for (int i = 0; i < ind_expr_num_args(e); i++)
+        if (!cg__expr_fits(d, ind_expr_arg(e, i), depth + 1)) return false;
+    return true;
+}
+
+static bool cg__extent_fits(cg__decider *d, int from, int n) {
+    ind_expr points = ind_expr_product(d->w.context, d->plan->domain.extent + from, n);
+    return cg__expr_fits(d, ind_expr_add(points, ind_int(d->w.context, IND__CG_SLACK)), 0);
+}
+
+/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
+static void cg__choose_index_bits(cg__decider *d) {
+    ind_expr keep = d->variant->guard;
+    bool fits = !d->force_wide && cg__extent_fits(d, 0, d->plan->domain.rank) &&
+                cg__extent_fits(d, d->plan->domain.rank, d->plan->domain.rrank);
+    for (uint32_t i = 1; i < d->w.body->num_inst && fits; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
+            fits = cg__expr_fits(d, d->plan->domain.index[k], 0);
+    }
+    if (!fits) d->variant->guard = keep;
+    d->plan->wide = !fits;
+    d->variant->index_bits = fits ? 32 : 64;
+}
+
+static void cg__grid(cg__decider *d, ind_expr points, int64_t per_block) {
+    d->variant->grid[0] = ind_expr_ceildiv(points, ind_int(d->w.context, per_block));
+    d->variant->grid[1] = d->variant->grid[2] = ind_int(d->w.context, 1);
+    d->variant->shared_bytes = ind_int(d->w.context, 0);
+}
+
+static void cg__set_axes(cg__decider *d, const ind_expr blocks[3]) {
+    ind_expr *grid = d->variant->grid;
+    grid[0] = blocks[0];
+    for (int k = 1; k < 3; k++) {
+        bool own = cg__own_axis(blocks[k]);
+        grid[k] = own ? blocks[k] : ind_int(d->w.context, 1);
+        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[k]);
+    }
+}
+
 /* ===================================================================================== src/cuda/decide/misaligned.c */
 /* ---- rows that start anywhere: their vectors start at the first boundary in the row, whatever its length and place.
    At both ends fewer elements are left than a vector has, the edges, which are read and written one by one: by
@@ -3773,7 +4210,7 @@ static void cg__split_linear(ind__writer *w, const char *linear, int from, int n
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->variant->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -3800,14 +4237,14 @@ static ind_expr cg__least(const ind__writer *w, ind_expr e) {
 
 /* Where the row of access i starts, as index; of a linear access all rows are one. */
 static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
-    ind_expr zero = ind_int(w->context, 0), r = w->domain.var[cg__num_vars(w) - 1];
-    if (!w->domain.rrank && w->through[i]) return cg__least(w, cg__index_of(w, i));
+    ind_expr zero = ind_int(w->context, 0), r = w->plan->domain.var[cg__num_vars(w) - 1];
+    if (!w->plan->domain.rrank && w->plan->through[i]) return cg__least(w, cg__index_of(w, i));
     return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
 }
 
 /* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
 static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
-    if (!w->domain.rrank && !(w->through[i] && w->through[k])) return false;
+    if (!w->plan->domain.rrank && !(w->plan->through[i] && w->plan->through[k])) return false;
     if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
         return false;
     return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
@@ -3831,7 +4268,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     int most = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
-        if (!(w->varies[i] & cg__p_mask(w))) continue;
+        if (!(w->plan->varies[i] & cg__p_mask(w))) continue;
         int bytes = cg__bytes_of_shift(w, i, n);
         if (bytes <= most) continue;
         most = bytes;
@@ -3844,7 +4281,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 static int cg__shifted_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !(w->domain.rrank || w->through[i])) continue;
+        if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -3857,13 +4294,10 @@ static int cg__shifted_width(const ind__writer *w) {
 /* Is there an access in narrower vectors than n that could be in such ones? */
 static bool cg__walks_narrowly(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] < n && cg__walks_row(w, i) && (w->domain.rrank || w->through[i])) return true;
+        if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
+            return true;
     return false;
 }
-
-/* Rows of so many vectors have what lies otherwise between boundaries put together from two of them: layer_norm of 257
-   bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
-#define IND__CG_JOINED_VECTORS 64
 
 /* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
 static int64_t cg__likely_row(const ind__writer *w) {
@@ -3878,38 +4312,33 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    ind__variant *v = w->variant;
+static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
-    w->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = w->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
-    w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
-        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
-        w->vector[i] = (uint8_t)(same || across ? n : 1);
-        w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+    d->used &= ~IND__ASSUME_DIVISIBLE;
+    const bool joins =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
+    d->plan->starts_shifted =
+        !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
+        d->plan->across[i] = across && !same;
+        if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
+            !cg__in_arena(&d->w, cg__inst(&d->w, i)->source))
             v->guard_aligned = true;
     }
 }
 
-/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
-   half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
-#define IND__CG_SHIFTED_VECTORS 8
-/* Rows of so many elements are shared by up to 256 threads (cg__choose_row_block). */
-#define IND__CG_SHARED_ROW 8192
-/* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
-#define IND__CG_UNCONDITIONAL_VECTORS 64
-
 /* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->leader, n))
+        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
             return true;
     return false;
 }
@@ -3919,26 +4348,29 @@ static bool cg__loads_across(const ind__writer *w, int n) {
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
-    if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
+    if (length <
+        (int64_t)(narrow ? w->target->thresholds.shifted_vectors : w->target->thresholds.unconditional_vectors) * n)
+        return false;
     if (!cg__loads_across(w, n)) return true;
-    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
+    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
     const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
-    return !(wide && known && longest <= IND__CG_SHARED_ROW);
+    return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
    variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
    for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
    together, and stored element by element where it lies otherwise. */
-static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run) return n;
-    const int wide = cg__shifted_width(w);
-    const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
-    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
-    w->leader = cg__shift_leader(w, wide);
-    if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
+    const int wide = cg__shifted_width(&d->w);
+    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
+    if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
+        return n; /* longer ones wait in shared memory */
+    d->plan->leader = cg__shift_leader(&d->w, wide);
+    if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -3946,28 +4378,30 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     if (!cg__walks_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
-        if (!ind__affine(rest, w->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
-        wanted = ind_expr_mul(wanted, w->domain.extent[v]);
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
+        if (!ind__affine(rest, w->plan->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
+        wanted = ind_expr_mul(wanted, w->plan->domain.extent[v]);
     }
     return ind__expr_is_size(rest);
 }
 
 /* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
-static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
+static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned) {
     int most = 0;
-    if (w->part) return n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->through[i] = cg__is_linear(w, i);
-        int bytes = w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    if (d->plan->part) return n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->through[i] = cg__is_linear(&d->w, i);
+        int bytes = d->plan->through[i] && cg__inst(&d->w, i)->op == IND_LOOP_STORE
+                        ? ind_dtype_bytes(cg__memory_dtype(&d->w, i))
+                        : 0;
         if (bytes <= most) continue;
         most = bytes;
-        w->leader = i;
+        d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(w);
-    if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
-    if (!cg__finds_few(w, w->domain.rank - 1, wide)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+    const int wide = cg__shifted_width(&d->w);
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -3975,16 +4409,13 @@ static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned)
 static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
-        if (w->across[i] && !(w->varies[i] & cg__p_mask(w))) continue;
-        const int bytes = w->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
+        if (w->plan->across[i] && !(w->plan->varies[i] & cg__p_mask(w))) continue;
+        const int bytes = w->plan->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
         sum += bytes < least ? least : bytes;
     }
     return per_thread * sum / 4;
 }
-
-#define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
-#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what pieces are put together in */
 
 /* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
    wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
@@ -3993,30 +4424,31 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
 static int cg__least_registers(const ind__writer *w) {
     int across = 0, halves = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+        if (!w->plan->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
         across++;
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
-    if (across < 2) return IND__CG_LEAST_REGISTERS;
+    if (across < 2) return w->target->thresholds.least_registers;
     return halves == across ? 48 : 64;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
-   below IND__CG_LEAST_REGISTERS if they need more than `least`. */
+   below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__shifted_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
-    registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
-    return IND__CG_SM_REGISTERS / (registers * v->threads);
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
+            registers += w->target->thresholds.across_registers;
+    registers = registers <= w->target->thresholds.least_registers ? least : (registers + 7) / 8 * 8;
+    return w->target->sm_registers / (registers * v->threads);
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
 static int cg__shifted_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
     return w->variant->vector;
 }
 
@@ -4030,44 +4462,10 @@ static int cg__num_joins(const ind__writer *w);
    131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
-    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_shifted) return v->vector;
+    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
     while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
-}
-
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
-static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
-    const ind_expr row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    if (!cg__start_known(w, w->leader)) {
-        cg__use(w, IND__CG_BOUNDARY);
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
-                   cg__buffer(w, cg__inst(w, w->leader)->source), start, boundary - 1);
-    } else {
-        ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
-                   start, boundary - 1);
-    }
-    ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
-        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
-    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
-}
-
-/* "const int shift = ...": how far behind a boundary the first point is. */
-static void cg__emit_shift(ind__writer *w) {
-    const int n = w->variant->vector;
-    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    if (!w->starts_shifted) return;
-    if (cg__start_known(w, w->leader)) {
-        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
-        return;
-    }
-    cg__use(w, IND__CG_BOUNDARY);
-    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
-               cg__buffer(w, cg__inst(w, w->leader)->source), start);
 }
 
 static int cg__row_threads(const ind__writer *w);
@@ -4078,19 +4476,17 @@ static bool cg__in_registers(const ind__writer *w);
 static int cg__waiting_registers(const ind__writer *w) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        sum += w->variant->per_thread * (w->vector[i] > 1 || bytes > 4 ? bytes : 4);
+        sum += w->variant->per_thread * (w->plan->vector[i] > 1 || bytes > 4 ? bytes : 4);
     }
     return sum / 4;
 }
 
-#define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
-
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->shifted ? (w->plan->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -4098,12 +4494,12 @@ static int cg__round_slack(const ind__writer *w) {
    threads, of which k rounds are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
+    const int each = w->target->sm_registers / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
     const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
-    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    if (waits && cg__waiting_registers(w) + w->target->thresholds.other_registers > registers) return 0;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
-    if (least < w->row_from) least = w->row_from;
+    if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
     if (ind__ok(v->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
@@ -4113,14 +4509,12 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
 static bool cg__holds_across(const ind__writer *w);
-static int cg__looped_sweeps(ind__writer *w);
+static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
-
-#define IND__CG_MEMORY_NS 800 /* until memory answers */
 
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
 static int64_t cg__bytes_under_way(const ind__writer *w) {
-    return (int64_t)w->target->memory_bytes_per_ns * IND__CG_MEMORY_NS;
+    return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
 /* Lanes of a reduction whose vectors are neighbours in memory. */
@@ -4140,23 +4534,62 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
     const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
     const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
-    if (w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->across[i] || (w->varies[i] & all) != all)
+    if (w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->plan->across[i] ||
+        (w->plan->varies[i] & all) != all)
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
     if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
-        if (inst->op == IND_LOOP_STORE && w->varies[k] & cg__r_mask(w)) return false;
+        if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
     }
-    return w->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+    return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+}
+
+/* ======================================================================================= src/cuda/emit/misaligned.c */
+/* ---- misaligned rows: edges, and loads of vectors */
+
+/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
+   ends. */
+static void cg__emit_edges(ind__writer *w) {
+    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
+    const ind_expr row = cg__r_numel(w);
+    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
+    if (!cg__start_known(w, w->plan->leader)) {
+        cg__use(w, IND__CG_BOUNDARY);
+        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
+                   cg__buffer(w, cg__inst(w, w->plan->leader)->source), start, boundary - 1);
+    } else {
+        ind__textf(&w->code,
+                   w->plan->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n", start,
+                   boundary - 1);
+    }
+    ind__textf(&w->code, "const int edges = ");
+    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
+        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
+    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
+}
+
+/* "const int shift = ...": how far behind a boundary the first point is. */
+static void cg__emit_shift(ind__writer *w) {
+    const int n = w->variant->vector;
+    const char *start = cg__expr_string(w, cg__row_start(w, w->plan->leader));
+    if (!w->plan->starts_shifted) return;
+    if (cg__start_known(w, w->plan->leader)) {
+        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
+        return;
+    }
+    cg__use(w, IND__CG_BOUNDARY);
+    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
+               cg__buffer(w, cg__inst(w, w->plan->leader)->source), start);
 }
 
 /* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
 static const char *cg__behind(ind__writer *w, uint32_t i) {
-    const int n = w->vector[i];
+    const int n = w->plan->vector[i];
     const ind_expr start = cg__row_start(w, i);
     if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
     const char *from = cg__expr_string(w, start);
@@ -4169,15 +4602,15 @@ static const char *cg__behind(ind__writer *w, uint32_t i) {
    thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
    262147 f32 spilled for these). */
 static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    const bool words = w->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
-    cg__use(w, words          ? IND__CG_LOAD_WORDS
-               : w->across[i] ? IND__CG_LOAD_ACROSS
-               : past         ? IND__CG_LOAD_PAST
-                              : IND__CG_VEC);
+    const bool words = w->plan->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
+    cg__use(w, words                ? IND__CG_LOAD_WORDS
+               : w->plan->across[i] ? IND__CG_LOAD_ACROSS
+               : past               ? IND__CG_LOAD_PAST
+                                    : IND__CG_VEC);
     const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    if (w->across[i] && !words)
-        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->vector[i], element, cg__behind(w, i));
-    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->vector[i], element);
+    if (w->plan->across[i] && !words)
+        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->plan->vector[i], element, cg__behind(w, i));
+    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->plan->vector[i], element);
 }
 
 /* ======================================================================================== src/cuda/emit/pointwise.c */
@@ -4190,15 +4623,15 @@ static const char *cg__load_expression(ind__writer *w, uint32_t i) {
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
-        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->vector[k] > 1;
-    const bool each = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
+        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->plan->vector[k] > 1;
+    const bool each = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* The masks that vectors along variable v are under as a whole. */
 static void cg__emit_uniform(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
+        if (!w->plan->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
     }
@@ -4209,12 +4642,13 @@ static void cg__emit_uniform(ind__writer *w, int v) {
 static void cg__vector_loads(ind__writer *w, int v) {
     cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] ||
+            w->plan->vector[i] < 2)
             continue;
-        if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
+        if (!(w->plan->varies[i] >> v & 1) || w->memory[i]) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         const uint32_t mask = cg__inst(w, i)->arg[0];
-        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->vector[i], i);
+        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->plan->vector[i], i);
         if (mask) {
             ind__textf(&w->code, "{};\n");
             cg__write_mask(w, mask);
@@ -4223,7 +4657,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
         const bool once = cg__reads_once(w, i) && !cg__is_staged(w, i);
         if (once) cg__use(w, IND__CG_LOAD_ONCE);
         if (once)
-            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->vector[i], cg__element(w, i));
+            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->plan->vector[i], cg__element(w, i));
         else
             ind__textf(&w->code, "%s;\n", cg__load_expression(w, i));
         if (mask) w->code.indent--;
@@ -4235,8 +4669,8 @@ static void cg__vector_loads(ind__writer *w, int v) {
 /* Declares what the neighbours' stores are gathered in. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
-        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[cg__memory_dtype(w, i)].memory, w->vector[i], i);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
+        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[cg__memory_dtype(w, i)].memory, w->plan->vector[i], i);
         w->memory[i] = cg__string(w, "y%u.at[j]", i);
         cg__use(w, IND__CG_VEC);
     }
@@ -4244,14 +4678,14 @@ static void cg__vector_sinks(ind__writer *w) {
 
 static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
         const ind__inst *inst = cg__inst(w, i);
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
-        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
+        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->plan->vector[i]) : NULL;
         if (adder) cg__use(w, adder->piece);
-        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
-        const char *store = w->across[i] ? "ind_store_across" : "ind_store";
+        if (w->plan->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
+        const char *store = w->plan->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
         if (inst->arg[1]) w->code.indent--;
     }
@@ -4259,7 +4693,7 @@ static void cg__vector_stores(ind__writer *w) {
 
 static void cg__forget_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] > 1) w->memory[i] = NULL;
+        if (w->plan->vector[i] > 1) w->memory[i] = NULL;
 }
 
 static void cg__unroll(ind__writer *w) {
@@ -4292,7 +4726,7 @@ static void cg__need_stores(ind__writer *w) {
 
 /* "(blockIdx.x * 256 + threadIdx.x) * 4" */
 static const char *cg__thread_position(ind__writer *w, int threads, int vector) {
-    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
@@ -4300,8 +4734,8 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* A long row of vectors: full ones, and at its end single elements. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->part ? cg__string(w, "n%u", cg__formula_arg(w, w->domain.extent[0], false))
-                                 : cg__expr_string(w, w->domain.extent[0]);
+    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
+                                       : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -4310,7 +4744,8 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = !w->part && ind_known_multiple(w->domain.extent[0], n); /* a part's function is for other sizes too */
+    bool full = !w->plan->part &&
+                ind_known_multiple(w->plan->domain.extent[0], n); /* a part's function is for other sizes too */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -4331,25 +4766,25 @@ static void cg__end_tile(ind__writer *w) {
 
 /* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->vector[i] > 1 &&
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* Opens the loop over a thread's vectors, each of them a block further. */
 static void cg__begin_steps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / v->vector);
     ind__textf(&w->code, "const %s p = (%s * %d + k * %d + threadIdx.x) * %d;\n", cg__int(w), block,
                v->threads * (v->per_thread / v->vector), v->threads, v->vector);
     cg__begin(w, "if (p < %s)", cg__expr_string(w, cg__p_numel(w)));
-    cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
 /* A thread with several vectors loads all that indices name before it waits for the first. */
 static void cg__emit_pointwise_steps(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__gathers(w, i)) continue;
@@ -4383,12 +4818,12 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
         if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
         mask = x->arg[1];
     }
-    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->uniform[mask] ? 0 : mask;
+    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
 }
 
 /* Threads that store nothing leave before they compute what. */
 static void cg__leave_masked(ind__writer *w) {
-    const int last = w->domain.rank - 1;
+    const int last = w->plan->domain.rank - 1;
     const uint32_t mask = cg__only_mask(w, last);
     if (!mask) return;
     cg__need_none(w);
@@ -4404,11 +4839,11 @@ static void cg__leave_masked(ind__writer *w) {
 
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
-    int n = w->variant->vector, last = w->domain.rank - 1;
+    int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__leave_masked(w);
     if (n > 1)
         cg__emit_vector_body(w, last, w->var[last]);
@@ -4419,7 +4854,7 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
 /* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
    vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const bool rows = last > 0;
     w->var[last] = "p";
     if (rows) cg__use_positions(w);
@@ -4430,7 +4865,7 @@ static void cg__emit_flat_body(ind__writer *w) {
     cg__begin(w, "for (int j = 0; j < %d; j++)", n);
     w->var[last] = "(p + j)";
     if (rows) ind__textf(&w->code, "const %s q = p + j;\n", cg__int(w));
-    if (rows) cg__split_linear(w, "q", 0, w->domain.rank);
+    if (rows) cg__split_linear(w, "q", 0, w->plan->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     w->var[last] = w->linear_name[last] = "p";
@@ -4442,12 +4877,12 @@ static void cg__emit_flat_body(ind__writer *w) {
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w), w->starts_shifted ? "p < 0 ? 0 : p" : "p", n,
-              points);
-    if (w->domain.rank == 1)
+    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
+              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+    if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
-        cg__split_linear(w, "q", 0, w->domain.rank);
+        cg__split_linear(w, "q", 0, w->plan->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
 }
@@ -4457,9 +4892,9 @@ static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);
@@ -4485,32 +4920,18 @@ static bool cg__stores_seldom(const ind__writer *w) {
 
 /* Pieces that a row is cut into, each for a warp. */
 static ind_expr cg__masked_pieces(const ind__writer *w) {
-    return ind_expr_ceildiv(w->domain.extent[w->domain.rank - 1], ind_int(w->context, 32 * w->variant->per_thread));
+    return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
+                            ind_int(w->context, 32 * w->variant->per_thread));
 }
 
 static ind_expr cg__masked_rows(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent, w->domain.rank - 1);
-}
-
-/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
-static void cg__choose_masked(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const int last = w->domain.rank - 1;
-    if (last < 1 || w->part || v->shifted || !cg__stores_seldom(w)) return;
-    const uint32_t mask = cg__only_mask(w, last);
-    if (!mask || w->varies[mask] >> last & 1) return;
-    v->strategy = IND_STRATEGY_MASKED;
-    v->rows = IND__CG_MASKED_ROWS;
-    v->per_thread = v->vector;
-    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(w), ind_int(w->context, IND__CG_MASKED_ROWS));
-    cg__grid(w, ind_expr_mul(groups, cg__masked_pieces(w)), v->threads / 32);
-    cg__why(w, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+    return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_pieces(w);
-    const char *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
@@ -4529,7 +4950,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
     ind__textf(&w->code, "bool holds = false;\n");
     cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
     ind__textf(&w->code, "const %s %s = first + lane;\n", cg__int(w), row);
-    cg__split_linear(w, row, 0, w->domain.rank - 1);
+    cg__split_linear(w, row, 0, w->plan->domain.rank - 1);
     cg__need_none(w);
     cg__need(w, mask);
     cg__close_needed(w);
@@ -4542,8 +4963,8 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 
 /* The warp's piece of the row at hand. */
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
-    const char *length = cg__expr_string(w, w->domain.extent[last]), *at = cg__string(w, "i%d", last);
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
+    const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
@@ -4560,7 +4981,7 @@ static void cg__emit_masked_piece(ind__writer *w, const char *row) {
 }
 
 static ind_status cg__emit_masked(ind__writer *w) {
-    const int last = w->domain.rank - 1;
+    const int last = w->plan->domain.rank - 1;
     const char *row = last == 1 ? "i0" : "row";
     const uint32_t mask = cg__only_mask(w, last);
     cg__use_positions(w);
@@ -4582,10 +5003,10 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }
-    if (w->domain.rank == 0) {
+    if (w->plan->domain.rank == 0) {
         ind__textf(&w->code, "if (threadIdx.x != 0) return;\n");
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    } else if (w->domain.rank == 1) {
+    } else if (w->plan->domain.rank == 1) {
         cg__emit_pointwise_line(w);
     } else if (w->variant->per_thread > w->variant->vector) {
         cg__emit_pointwise_steps(w);
@@ -4595,24 +5016,40 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
     return IND_OK;
 }
 
+/* ==================================================================================== src/cuda/decide/masked_rows.c */
+/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
+static void cg__choose_masked(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const int last = d->plan->domain.rank - 1;
+    if (last < 1 || d->plan->part || v->shifted || !cg__stores_seldom(&d->w)) return;
+    const uint32_t mask = cg__only_mask(&d->w, last);
+    if (!mask || d->plan->varies[mask] >> last & 1) return;
+    v->strategy = IND_STRATEGY_MASKED;
+    v->rows = IND__CG_MASKED_ROWS;
+    v->per_thread = v->vector;
+    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(&d->w), ind_int(d->w.context, IND__CG_MASKED_ROWS));
+    cg__grid(d, ind_expr_mul(groups, cg__masked_pieces(&d->w)), v->threads / 32);
+    cg__why(d, "%s; a warp tests the mask of %d rows at once", v->why, v->rows);
+}
+
 /* ======================================================================================== src/cuda/emit/transpose.c */
 /* ---------------------------------------------------------------------------------------------- >>transpose */
 
 /* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
 static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
-    int x = w->domain.rank - 1, best = -1, most = 0;
+    int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
         int bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++)
             if (cg__through_tile(w, i, x, y)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
-        bool long_enough = ind_hint(w->domain.extent[y]) >= 8 && ind_hint(w->domain.extent[x]) >= 8;
+        bool long_enough = ind_hint(w->plan->domain.extent[y]) >= 8 && ind_hint(w->plan->domain.extent[x]) >= 8;
         if (bytes > most && long_enough) {
             most = bytes;
             best = y;
@@ -4624,11 +5061,11 @@ static int cg__transposed_var(const ind__writer *w) {
 /* Blocks are tiles of x (fastest) and y (next) and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
     ind_expr tile = ind_int(w->context, w->variant->tile_m);
-    blocks[0] = ind_expr_ceildiv(w->domain.extent[x], tile);
-    blocks[1] = ind_expr_ceildiv(w->domain.extent[y], tile);
+    blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
+    blocks[1] = ind_expr_ceildiv(w->plan->domain.extent[y], tile);
     blocks[2] = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->domain.extent[v]);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->plan->domain.extent[v]);
 }
 
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
@@ -4655,46 +5092,25 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
                cg__int(w), step);
     w->var[x] = "x";
     w->var[y] = "y";
-    cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->domain.extent[x]),
-              cg__expr_string(w, w->domain.extent[y]));
+    cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->plan->domain.extent[x]),
+              cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
 /* How a load gets to its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_AHEAD 16 /* most registers per thread of what is loaded ahead of the barrier */
-
 #define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
-
-/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
-static void cg__choose_tile_loads(ind__writer *w, int x, int y) {
-    int ahead = 0, tiles = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(w, i, x) &&
-                     !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-        w->kept[i] =
-            tiles < IND__CG_MAX_TILES && cg__through_tile(w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
-        tiles += w->kept[i] == IND__CG_THROUGH_TILE;
-        if (!plain || w->vector[i] != w->variant->vector) continue;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), words = bytes < 4 ? 4 / bytes : 1;
-        const int held = w->variant->per_thread / (w->variant->vector > 1 ? words : 1);
-        if (ahead + held > IND__CG_AHEAD) continue;
-        w->kept[i] = IND__CG_BESIDE_TILE;
-        ahead += held;
-    }
-}
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->tile_m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] == IND__CG_DIRECTLY) continue;
+        if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), pad = bytes < 4 ? 4 / bytes : 1;
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", type, i, tile, tile + pad);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, w->variant->per_thread);
@@ -4704,11 +5120,11 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     int step = w->variant->threads / w->variant->tile_m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == which;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
     if (!any) return;
     cg__begin_tile(w, x, y, tile);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] != which) continue;
+        if (w->plan->kept[i] != which) continue;
         const char *element = cg__element(w, i);
         if (tile)
             ind__textf(&w->code, "tile%u[ty + k * %d][tx] = %s;\n", i, step, element);
@@ -4717,13 +5133,12 @@ static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     }
     cg__end_tile(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i] == which)
+        if (w->plan->kept[i] == which)
             w->memory[i] = tile ? cg__string(w, "tile%u[tx][ty + k * %d]", i, step) : cg__string(w, "x%u[k]", i);
 }
 
 static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
-    int x = w->domain.rank - 1;
-    cg__choose_tile_loads(w, x, y);
+    int x = w->plan->domain.rank - 1;
     cg__emit_tile_arrays(w);
     cg__emit_tile_position(w, x, y);
     cg__emit_tile_loads(w, x, y, IND__CG_BESIDE_TILE);
@@ -4766,8 +5181,8 @@ static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     cg__tiling t = {.x = x, .y = y, .size = v->tile_m, .n = v->vector};
     const int widest = cg__widest_tile(w, x, y), warps_x = t.size / 32;
     t.group = widest < 4 ? 4 / widest : 1;
-    t.full_x = ind_known_multiple(w->domain.extent[x], t.size);
-    t.full_y = ind_known_multiple(w->domain.extent[y], t.size);
+    t.full_x = ind_known_multiple(w->plan->domain.extent[x], t.size);
+    t.full_y = ind_known_multiple(w->plan->domain.extent[y], t.size);
     t.load_rows = v->threads / (t.size / t.n);
     t.load_steps = t.size / t.load_rows;
     t.store_rows = v->threads / 32 / warps_x * t.n;
@@ -4785,12 +5200,12 @@ static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint
 static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int units = t->size / t->group;
-        if (w->kept[i] == IND__CG_THROUGH_TILE) {
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE) {
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg__tile_unit(w, t, i), i, t->size, units + 1);
             ind__textf(&w->code, "ind_vec<%s, %d> z%u[%d];\n", cg__tile_unit(w, t, i), t->n / t->group, i,
                        t->load_steps);
         }
-        if (w->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, t->n, i,
                        t->store_steps * t->group);
     }
@@ -4815,7 +5230,7 @@ static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
 
 /* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
 static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
-    const ind_expr *extent = w->domain.extent;
+    const ind_expr *extent = w->plan->domain.extent;
     const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
     const char *in_y = t->full_y ? "" : cg__string(w, "y < %s", cg__expr_string(w, extent[t->y]));
     if (t->full_x && t->full_y) return;
@@ -4839,7 +5254,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+            if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
             const char *unit = cg__tile_unit(w, t, i);
             const int units = t->n / t->group;
             if (pass == 0) {
@@ -4869,11 +5284,11 @@ static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
 
 static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == IND__CG_BESIDE_TILE;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == IND__CG_BESIDE_TILE;
     if (!any) return;
     cg__begin_tile_store(w, t);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, t->n, cg__element(w, i));
     cg__end_vector_tile(w, t);
 }
@@ -4881,8 +5296,8 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 /* Where the loads find their element number j of a vector that is written. */
 static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
-        if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+        if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
         const ind_dtype type = cg__memory_dtype(w, i);
         w->memory[i] = t->group == 1 ? cg__string(w, "tile%u[to_x + j][to_y + k * %d]", i, t->store_rows)
                                      : cg__string(w, "(%s)(tile%u[to_x + j][to_y + k / %d * %d] >> k %% %d * %d)",
@@ -4892,11 +5307,10 @@ static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
 }
 
 static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
-    const cg__tiling t = cg__tiling_of(w, w->domain.rank - 1, y);
+    const cg__tiling t = cg__tiling_of(w, w->plan->domain.rank - 1, y);
     w->var[t.x] = "x";
     w->var[t.y] = "y";
     cg__use(w, IND__CG_VEC);
-    cg__choose_tile_loads(w, t.x, t.y);
     cg__emit_vector_tile_arrays(w, &t);
     cg__emit_vector_tile_position(w, &t);
     cg__emit_vector_loads_beside(w, &t);
@@ -4912,6 +5326,26 @@ static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
 
 static ind_status cg__emit_transpose(ind__writer *w, int y) {
     return w->variant->vector > 1 ? cg__emit_vector_transpose(w, y) : cg__emit_scalar_transpose(w, y);
+}
+
+/* ===================================================================================== src/cuda/decide/tile_loads.c */
+/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
+static void cg__choose_tile_loads(cg__decider *d, int x, int y) {
+    int ahead = 0, tiles = 0;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(&d->w, i, x) &&
+                     !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT);
+        d->plan->kept[i] =
+            tiles < IND__CG_MAX_TILES && cg__through_tile(&d->w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
+        tiles += d->plan->kept[i] == IND__CG_THROUGH_TILE;
+        if (!plain || d->plan->vector[i] != d->variant->vector) continue;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i)), words = bytes < 4 ? 4 / bytes : 1;
+        const int held = d->variant->per_thread / (d->variant->vector > 1 ? words : 1);
+        if (ahead + held > d->w.target->thresholds.ahead) continue;
+        d->plan->kept[i] = IND__CG_BESIDE_TILE;
+        ahead += held;
+    }
 }
 
 /* ============================================================================== src/cuda/emit/reduction/reduction.c */
@@ -4958,7 +5392,7 @@ static bool cg__two_step(const ind__inst *inst) {
 /* The REDUCE at i belongs to this sweep. */
 static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
+    if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
 }
 
@@ -4998,7 +5432,8 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
-        if (w->only_check[i] == IND__CG_CHECK_REDUCED && w->stage[i] == s->stage && !s->second) cg__need(w, i);
+        if (w->plan->only_check[i] == IND__CG_CHECK_REDUCED && w->plan->stage[i] == s->stage && !s->second)
+            cg__need(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
         bool terms = s->second && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && cg__softmax_term(w, i);
         cg__need(w, terms ? cg__softmax_term(w, i) : cg__inst(w, i)->arg[0]);
@@ -5013,74 +5448,9 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
-    (void)user;
-    if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
-}
-
 /* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
-    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
-}
-
-/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
-   that saves registers against the loads behind them, or expensive work. */
-static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
-    int values = 0, loads = 0;
-    bool expensive = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (cg__reduces_in(w, i, s)) cg__each_use(w, i, cg__mark_front);
-        if (!w->needed[i] || !(w->varies[i] & cg__r_mask(w))) continue;
-        if (!(w->kept[i] & IND__CG_MADE))
-            cg__each_use(w, i, cg__mark_front);
-        else
-            expensive |= cg__expensive(inst);
-        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
-    }
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool able = w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD &&
-                    cg__inst(w, i)->op != IND_LOOP_INDIRECT;
-        w->kept[i] &= (uint8_t)~IND__CG_FRONT;
-        if (!able || w->value[i] || !(expensive || values < loads)) continue;
-        w->kept[i] |= IND__CG_KEPT;
-        w->value[i] = ""; /* later sweeps look no further */
-    }
-}
-
-/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
-   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
-static void cg__choose_kept(ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(w, sweep);
-    uint32_t innermost = w->domain.rrank ? 1u << (cg__num_vars(w) - 1) : 0, num = w->body->num_inst;
-    memset(w->kept, 0, num);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) w->value[i] = "";
-    for (int s = 0; s < n; s++) {
-        cg__need_sweep(w, &sweep[s]);
-        cg__keep_front(w, &sweep[s]);
-        for (uint32_t i = 1; i < num; i++)
-            if (w->needed[i] && w->varies[i] & innermost && cg__inst(w, i)->op != IND_LOOP_STORE)
-                w->kept[i] |= IND__CG_MADE;
-    }
-    for (int s = 0; s < n; s++) {
-        for (uint32_t i = 1; i < num; i++)
-            if (w->kept[i] & IND__CG_KEPT) w->value[i] = w->kept[i] & IND__CG_READ ? "" : NULL;
-        cg__need_sweep(w, &sweep[s]);
-        for (uint32_t i = 1; i < num; i++) {
-            if (!w->needed[i]) continue;
-            bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
-            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
-            w->kept[i] |= IND__CG_READ;
-        }
-    }
-    for (uint32_t i = 1; i < num; i++) {
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE || w->kept[i] & IND__CG_KEPT) w->value[i] = NULL;
-        w->kept[i] = (w->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
-    }
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
 /* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
@@ -5088,15 +5458,84 @@ static void cg__choose_kept(ind__writer *w) {
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector =
-            load && !cg__mask_of(w, i) && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
+        bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
+                      w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
-        if (!w->kept[i] && !vector) continue;
+        if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
-        words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+        words +=
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
     }
     return words;
+}
+
+/* =========================================================================================== src/cuda/decide/kept.c */
+static void cg__mark_front(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    (void)user;
+    if (d->plan->kept[used] & IND__CG_MADE) d->plan->kept[used] |= IND__CG_FRONT;
+}
+
+/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
+   that saves registers against the loads behind them, or expensive work. */
+static void cg__keep_front(cg__decider *d, const cg__sweep *s) {
+    int values = 0, loads = 0;
+    bool expensive = false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        if (cg__reduces_in(&d->w, i, s)) cg__each_use(&d->w, i, cg__mark_front, d);
+        if (!d->w.needed[i] || !(d->plan->varies[i] & cg__r_mask(&d->w))) continue;
+        if (!(d->plan->kept[i] & IND__CG_MADE))
+            cg__each_use(&d->w, i, cg__mark_front, d);
+        else
+            expensive |= cg__expensive(inst);
+        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(&d->w, i);
+    }
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        values += d->plan->kept[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD && !d->w.value[i];
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool able = d->plan->kept[i] & IND__CG_FRONT && cg__inst(&d->w, i)->op != IND_LOOP_LOAD &&
+                    cg__inst(&d->w, i)->op != IND_LOOP_INDIRECT;
+        d->plan->kept[i] &= (uint8_t)~IND__CG_FRONT;
+        if (!able || d->w.value[i] || !(expensive || values < loads)) continue;
+        d->plan->kept[i] |= IND__CG_KEPT;
+        d->w.value[i] = ""; /* later sweeps look no further */
+    }
+}
+
+/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
+   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
+static void cg__choose_kept(cg__decider *d) {
+    cg__sweep sweep[IND__CG_MAX_SWEEPS];
+    int n = cg__sweeps(&d->w, sweep);
+    uint32_t innermost = d->plan->domain.rrank ? 1u << (cg__num_vars(&d->w) - 1) : 0, num = d->w.body->num_inst;
+    memset(d->plan->kept, 0, num);
+    for (uint32_t i = 1; i < num; i++)
+        if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->w.value[i] = "";
+    for (int s = 0; s < n; s++) {
+        cg__need_sweep(&d->w, &sweep[s]);
+        cg__keep_front(d, &sweep[s]);
+        for (uint32_t i = 1; i < num; i++)
+            if (d->w.needed[i] && d->plan->varies[i] & innermost && cg__inst(&d->w, i)->op != IND_LOOP_STORE)
+                d->plan->kept[i] |= IND__CG_MADE;
+    }
+    for (int s = 0; s < n; s++) {
+        for (uint32_t i = 1; i < num; i++)
+            if (d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = d->plan->kept[i] & IND__CG_READ ? "" : NULL;
+        cg__need_sweep(&d->w, &sweep[s]);
+        for (uint32_t i = 1; i < num; i++) {
+            if (!d->w.needed[i]) continue;
+            bool load = cg__inst(&d->w, i)->op == IND_LOOP_LOAD && d->plan->varies[i] & innermost;
+            if (load && d->plan->kept[i] & IND__CG_READ && !cg__repeats(&d->w, i))
+                d->plan->kept[i] |= IND__CG_KEPT_LOAD;
+            d->plan->kept[i] |= IND__CG_READ;
+        }
+    }
+    for (uint32_t i = 1; i < num; i++) {
+        if (cg__inst(&d->w, i)->op == IND_LOOP_REDUCE || d->plan->kept[i] & IND__CG_KEPT) d->w.value[i] = NULL;
+        d->plan->kept[i] = (d->plan->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
+    }
 }
 
 /* ================================================================================= src/cuda/emit/reduction/states.c */
@@ -5326,7 +5765,8 @@ static bool cg__is_fitted(const ind__writer *w) {
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
 static int64_t cg__piece_vectors(const ind__writer *w) {
     int64_t length;
-    if (w->domain.rrank != 2 || !ind_expr_is_int(w->domain.extent[w->domain.rank + 1], &length)) return 0;
+    if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
+        return 0;
     return length % w->variant->vector ? 0 : length / w->variant->vector;
 }
 
@@ -5605,7 +6045,7 @@ static bool cg__joins_chunks(const ind__writer *w) {
 static int cg__unroll_steps(const ind__writer *w) {
     int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
     const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
     while (steps > 2 && steps * bytes > under_way) steps /= 2;
@@ -5634,7 +6074,7 @@ static uint32_t cg__piece_store(const ind__writer *w) {
 /* Where piece `piece` of the row lies, of access i. */
 static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
-    return ind__substitute(cg__index_of(w, i), w->domain.var + w->domain.rank, at, 2);
+    return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
 
 static int cg__sector_elements(const ind__writer *w, uint32_t i) {
@@ -5653,7 +6093,8 @@ static void cg__emit_within(ind__writer *w) {
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
     const int lanes = w->variant->pieces * w->variant->piece_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
-    const char *all = cg__expr_string(w, w->domain.extent[w->domain.rank]), *live = "", *inside = "", *last = "";
+    const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
+               *last = "";
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
         inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
@@ -5668,7 +6109,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 /* Opens the loop over the rounds; returns how many scopes that are. */
 static int cg__begin_pieces(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int rounds = v->per_thread / v->vector, first = w->domain.rank;
+    const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
@@ -5683,36 +6124,36 @@ static int cg__begin_pieces(ind__writer *w) {
 /* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
    where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
 static bool cg__takes_rows(const ind__writer *w) {
-    return w->handover && w->handover->takes;
+    return w->plan->handover && w->plan->handover->takes;
 }
 
 /* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
-    const char *r = w->domain.rrank == 1 ? "r0" : "r";
-    cg__begin(w, "for (int k = 0; k < %d; k++)", w->handover->looks);
-    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->handover->threads);
+    const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
+    cg__begin(w, "for (int k = 0; k < %d; k++)", w->plan->handover->looks);
+    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->plan->handover->threads);
     cg__begin(w, "if (%s < %s)", r, cg__expr_string(w, cg__r_numel(w)));
     return 2;
 }
 
 /* The variables of the row, of the place that a loop over it is at. */
 static void cg__name_place(ind__writer *w) {
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r0";
+    if (w->plan->domain.rrank == 1)
+        w->var[w->plan->domain.rank] = "r0";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
 }
 
 /* Is it what others leave, or read beside that, without an index from memory? */
 static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
-           w->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+           w->plan->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* Each trip to the L2 begins before any is waited for. */
 static void cg__emit_looks(ind__writer *w) {
-    const int looks = w->handover->looks;
+    const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_ahead(w, i))
             ind__textf(&w->code, "%s ahead%u[%d];\n",
@@ -5736,7 +6177,7 @@ static void cg__emit_looks(ind__writer *w) {
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r", *type = cg__int(w);
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *times = n > 1 ? cg__string(w, " * %d", n) : "";
     int scopes = 1;
@@ -5747,7 +6188,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
     } else if (cg__takes_rows(w)) {
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->handover->looks);
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->plan->handover->looks);
         cg__emit_looks(w);
         scopes += cg__begin_looks(w);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
@@ -5785,25 +6226,28 @@ static bool cg__holds_across(const ind__writer *w) {
 
 /* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
 static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
-    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+    return w->plan->domain.rrank > 1 && !(w->plan->varies[i] >> (cg__num_vars(w) - 1) & 1);
 }
 
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
-    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
+    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] ||
+        !(w->plan->varies[i] & r))
         return false;
-    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)) && !cg__holds_across(w))) return false;
+    if (cg__repeats(w, i) || (w->plan->across[i] && !(w->plan->varies[i] & cg__p_mask(w)) && !cg__holds_across(w)))
+        return false;
     if (cg__is_broadcast(w, i)) return false;
-    for (int v = w->domain.rank; v < cg__num_vars(w); v++)
+    for (int v = w->plan->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    return w->vector[i] == w->variant->vector;
+    return w->plan->vector[i] == w->variant->vector;
 }
 
 /* A load of the row that is copied into shared memory while the block works on the row before. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
-    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
-    if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->plan->across[i]) return false;
+    if (!(w->plan->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
+        return false;
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
@@ -5849,7 +6293,7 @@ static int cg__begin_edge(ind__writer *w) {
     if (cg__in_registers(w))
         ind__textf(&w->code, "const int k = %d%s, j = 0;\n", v->per_thread / v->vector, rounds > 1 ? " + e" : "");
     ind__textf(&w->code, "const %s r0 = %s < head ? %s : %s - edges + %s;\n", cg__int(w), at, at, length, at);
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
     return rounds > 1 ? 2 : 1;
 }
 
@@ -5908,8 +6352,8 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
         if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
         double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         for (int d = 0; d < cg__num_vars(w); d++)
-            if (w->varies[i] >> d & 1) bytes *= (double)ind_hint(w->domain.extent[d]);
-        const bool once = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
+            if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
+        const bool once = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
                           !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
         if (bytes <= w->target->l2_bytes || !once) return false;
         streams = true;
@@ -6017,8 +6461,8 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
-    return w->domain.rank == 1 || v->blocks_per_sm == 1;
+    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
 static void cg__name_rows(ind__writer *w, const char *name);
@@ -6049,7 +6493,7 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__begin(w, "if (lane < edges)");
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element_in_memory(w, i));
     cg__end(w);
@@ -6093,10 +6537,10 @@ static void cg__emit_row_order(ind__writer *w) {
 
 /* Declares the P variables of the row whose number is `name`. */
 static void cg__name_rows(ind__writer *w, const char *name) {
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = name;
     else
-        cg__split_linear(w, name, 0, w->domain.rank);
+        cg__split_linear(w, name, 0, w->plan->domain.rank);
 }
 
 /* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
@@ -6240,7 +6684,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
 
 /* Other things that several sweeps need are kept as values. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->kept[i] && !cg__is_row_load(w, i);
+    return w->plan->kept[i] && !cg__is_row_load(w, i);
 }
 
 static void cg__emit_kept_arrays(ind__writer *w) {
@@ -6271,7 +6715,7 @@ static void cg__use_kept_values(ind__writer *w) {
 /* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
 static void cg__forget_chunk_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
+        if (w->plan->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
 /* What is needed of memory beside what others leave, ahead of the wait for that. */
@@ -6321,7 +6765,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
-        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+        if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
     return true;
 }
@@ -6370,7 +6814,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     w->var[v] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, stage);
     cg__keep_values(w);
-    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__emit_accumulate(w, &rest, w->plan->domain.rrank == 1 ? w->var[v] : "r + j");
     cg__end(w);
     w->var[v] = base;
 }
@@ -6378,12 +6822,12 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
 /* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *base = w->var[v];
     int stage = s->stage + s->second; /* the terms of a softmax need its maximum */
     cg__emit_chunk_arrays(w, s);
     if (n == 1) {
-        if (w->handover && w->handover->takes) cg__emit_beside_handed(w, stage);
+        if (w->plan->handover && w->plan->handover->takes) cg__emit_beside_handed(w, stage);
         cg__emit(w, IND__CG_ALL_VARS, stage);
         cg__keep_values(w);
         cg__emit_accumulate(w, s, one_r ? base : "r");
@@ -6408,16 +6852,17 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 
 /* The same for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
-    const int n = w->variant->vector;
+    const ind__variant *rows = w->variant;
+    ind__variant scalar;
     int scopes = cg__begin_edge(w);
     cg__set_staged_edges(w, true);
-    if (!cg__in_registers(w)) w->variant->vector = 1;
+    if (!cg__in_registers(w)) cg__write_scalars(w, &scalar);
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
     cg__keep_values(w);
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = rows;
     cg__set_staged_edges(w, false);
     while (scopes--) cg__end(w);
 }
@@ -6462,7 +6907,7 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     cg__need_all(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         others |= w->needed[i] && !w->known[i] && !w->value[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
-                  !(w->varies[i] & ~cg__p_mask(w)) && w->stage[i] <= s->stage;
+                  !(w->plan->varies[i] & ~cg__p_mask(w)) && w->plan->stage[i] <= s->stage;
     cg__need_sweep(w, s);
     for (uint32_t i = 1; i < w->body->num_inst && others; i++) {
         if (!cg__starts_here(w, i)) continue;
@@ -6480,7 +6925,7 @@ static int cg__spare_registers(const ind__writer *w);
 
 static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
@@ -6516,8 +6961,10 @@ static bool cg__reads_apart(const ind__writer *w) {
 
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
    index nothing uses is done ahead all the same: no result asks for it. */
-static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
-    const bool row = !((w->varies[user] | w->varies[used]) & ~cg__p_mask(w)), there = w->known[used] || w->value[used];
+static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
+    const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
+               there = w->known[used] || w->value[used];
     if (!row || there || cg__is_root(w, user)) return;
     if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
@@ -6529,9 +6976,9 @@ static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
+        if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed);
+        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed, w);
     cg__close_needed(w);
 }
 
@@ -6591,7 +7038,7 @@ static void cg__emit_row_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        if (!cg__is_root(w, i) || w->known[i] || (w->varies[i] & cg__r_mask(w))) continue;
+        if (!cg__is_root(w, i) || w->known[i] || (w->plan->varies[i] & cg__r_mask(w))) continue;
         cg__need(w, i);
         any = true;
         over = over || (store && cg__stores_over(w, i));
@@ -6613,8 +7060,8 @@ static void cg__emit_row_stores(ind__writer *w) {
 /* The partial result of the column at hand: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
-    for (int v = 0; v < w->domain.rank; v++) zero[v] = ind_int(w->context, 0);
-    ind_expr column = ind__substitute(cg__index_of(w, i), w->domain.var, zero, w->domain.rank);
+    for (int v = 0; v < w->plan->domain.rank; v++) zero[v] = ind_int(w->context, 0);
+    ind_expr column = ind__substitute(cg__index_of(w, i), w->plan->domain.var, zero, w->plan->domain.rank);
     const char *columns = cg__expr_string(w, cg__r_numel(w));
     return cg__string(w, "%s[run * %s + %s]", cg__buffer(w, cg__inst(w, i)->source), columns,
                       cg__expr_string(w, column));
@@ -6661,7 +7108,7 @@ static void cg__emit_columns(ind__writer *w) {
 /* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
    row after the other. */
 static void cg__begin_run(ind__writer *w) {
-    bool one = w->domain.rank == 1, teams = cg__has_teams(w);
+    bool one = w->plan->domain.rank == 1, teams = cg__has_teams(w);
     const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const %s run = blockIdx.x;\n", type);
     cg__emit_columns(w);
@@ -6678,7 +7125,7 @@ static void cg__store_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__joins_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
-        bool vector = n > 1 && w->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
+        bool vector = n > 1 && w->plan->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
         const char *base = w->var[last], *element = cg__column_element(w, i);
         if (vector) ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[memory].memory, n, i);
         if (n > 1) cg__unroll(w);
@@ -6698,7 +7145,7 @@ static void cg__store_columns(ind__writer *w) {
 static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     int n = v->vector, columns = cg__team_columns(w);
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r";
     int scopes = cg__emit_sweep_loops(w);
     if (n > 1) cg__unroll(w);
@@ -6710,9 +7157,9 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
               v->threads);
     if (one_r)
-        w->var[w->domain.rank] = "r0";
+        w->var[w->plan->domain.rank] = "r0";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
     cg__use(w, IND__CG_JOIN_SHARED);
     ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
                columns, i, r);
@@ -6744,16 +7191,17 @@ static void cg__emit_team_columns(ind__writer *w) {
 /* Which row (P point) this thread works on, and which part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
+    bool one = w->plan->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
     const char *name = one ? "i0" : "p", *type = cg__int(w);
-    const char *rows = cg__expr_string(w, cg__p_numel(w)), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *rows = cg__expr_string(w, cg__p_numel(w)),
+               *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     int per_row = column ? v->rows : cg__row_threads(w);
     if (column) {
         ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", per_row, per_row);
         ind__textf(&w->code, "const %s column = %s * %d + x;\n", type, block, per_row);
         ind__textf(&w->code, "const bool live = column < %s;\n", rows);
         if (!cg__shares_states(w)) ind__textf(&w->code, "if (!live) return;\n");
-        if (w->domain.rank)
+        if (w->plan->domain.rank)
             ind__textf(&w->code, "const %s %s = live ? column : (%s)(%s) - 1;\n", type, name, type, rows);
     } else if (w->kernel->run) {
         ind__textf(&w->code,
@@ -6771,32 +7219,19 @@ static void cg__emit_row_position(ind__writer *w) {
         if (v->shifted) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
-        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
         cg__emit_piece(w);
-        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__emit_within(w);
 }
-
-/* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
-   H200, 3.8 MB, 29 KB of each multiprocessor. Two blocks there of 512 threads with 128 bytes each have 128 KB, and
-   leave 64 registers to a thread; all run at once, so that none waits for another to end. (Sum of 2^28 f32, us: 1, 2, 4
-   blocks of 512 with 128 bytes 235.6, 234.0, 235.1, with 64 bytes 244.8, 236.0, 235.4; 4 of 256 with 64 bytes 236.4.)
- */
-enum {
-    IND__CG_SPLIT_THREADS = 512,
-    IND__CG_SPLIT_PER_SM = 2,
-    IND__CG_SPLIT_FLIGHT = 128,    /* bytes */
-    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
-                                      a microsecond, about what it costs to leave states and join them */
-};
 
 /* ================================================================================== src/cuda/emit/reduction/split.c */
 /* ---- rows, or columns, that several blocks share: each joins what it reads, and leaves the states in memory; the last
@@ -6820,14 +7255,15 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, no more
-   than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128, addresses and
-   64-bit values on their way into the states take the rest (u8 values that are added and multiplied as i64). */
+/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
+   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
+   i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -6835,18 +7271,18 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT ||
-                         steps * bytes + states > 40 * 4))
+    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
+                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
         steps /= 2;
     return steps;
 }
 
 /* One step of the loop along a row, at `r`. */
 static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r";
+    if (w->plan->domain.rrank == 1)
+        w->var[w->plan->domain.rank] = "r";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
     chunk(w, s);
 }
 
@@ -6913,18 +7349,22 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
+/* Bytes of the states that all blocks leave of one reduction, of `own` results each. */
+static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
+    return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+}
+
 /* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
 static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
-    int64_t offset = 0, blocks = w->variant->num_counters;
+    int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
         const char *type = cg__state_spelling(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
-        offset += (blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+        offset += cg__partial_bytes(w, i, own);
     }
-    w->variant->partial_bytes = offset;
     cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
                cg__expr_string(w, w->variant->splits));
@@ -6949,22 +7389,30 @@ static void cg__take_partials(ind__writer *w, const char *group, int groups, con
 
 /* The elements behind the last whole vector, by the first block. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
-    int n = w->variant->vector, last = w->domain.rank;
+    int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
+    ind__variant scalar;
     if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
     const char *extent = cg__expr_string(w, row);
     cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
     ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
     w->var[last] = "r";
-    w->variant->vector = w->lanes = 1;
+    const ind__variant *rows = cg__write_scalars(w, &scalar);
+    w->lanes = 1;
     cg__emit_chunk(w, s);
-    w->variant->vector = w->lanes = n;
+    w->variant = rows;
+    w->lanes = n;
     cg__end(w);
 }
 
 /* Do the blocks of a row meet through words, one for each thread of the last of them? */
 static bool cg__meets_in_words(const ind__writer *w) {
-    return cg__shares_results(w) && (int64_t)w->variant->num_counters <= w->variant->threads;
+    return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
+}
+
+/* Where the words of 8 bytes begin, behind the counters of 4. */
+static int cg__words_from(int64_t blocks) {
+    return (int)(blocks + 1) / 2 * 2;
 }
 
 /* Words of a block's states. */
@@ -6981,8 +7429,8 @@ static int cg__split_words(const ind__writer *w) {
    trips to the L2 more. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
-    const int64_t blocks = w->variant->num_counters;
-    const int words = cg__split_words(w), from = (int)(blocks + 1) / 2 * 2; /* words of 8 bytes, behind counters of 4 */
+    const int64_t blocks = w->variant->split_blocks;
+    const int words = cg__split_words(w), from = cg__words_from(blocks);
     cg__use(w, IND__CG_SPLIT_WORDS);
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code,
@@ -7012,7 +7460,6 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     }
     cg__emit_join(w, s);
     cg__end(w);
-    w->variant->num_counters = (uint32_t)(from + 2 * blocks * words);
 }
 
 static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
@@ -7030,7 +7477,7 @@ static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector;
-    bool one = w->domain.rank == 1, whole = n == 1 || w->domain.rrank > 1;
+    bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
     const char *splits = cg__expr_string(w, w->variant->splits);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
@@ -7038,11 +7485,11 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     if (cg__meets_in_words(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
-    if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
+    if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
     if (one)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);
@@ -7080,8 +7527,9 @@ static int cg__split_shared_rows(const ind__writer *w) {
 
 /* One row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
-    int v = w->domain.rank - 1, n = w->variant->vector;
+    int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
+    ind__variant scalar;
     if (n > 1) {
         cg__emit(w, ~(1u << v), s->stage);
         cg__vector_loads(w, v);
@@ -7091,12 +7539,12 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
         w->var[v] = cg__string(w, "(%s + j)", base);
         if (w->linear_name[v]) w->linear_name[v] = "(column + j)";
     }
-    w->variant->vector = 1; /* along the row */
+    const ind__variant *columns = cg__write_scalars(w, &scalar); /* along the row */
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage);
     cg__emit_accumulate(w, s, "r");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = columns;
     if (n == 1) return;
     cg__end(w);
     w->var[v] = base;
@@ -7110,12 +7558,12 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
     cg__begin(w, "if (live)");
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "column";
     else
-        cg__split_linear(w, "column", 0, w->domain.rank);
+        cg__split_linear(w, "column", 0, w->plan->domain.rank);
     cg__need_sweep(w, s);
-    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->domain.rank - 1) : 0), s->stage);
+    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
                         cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
                         cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
@@ -7176,15 +7624,15 @@ static void cg__emit_column_stores(ind__writer *w) {
     int columns = cg__split_columns(w);
     const char *type = cg__int(w);
     ind__textf(&w->code, "const %s own = %s * %d + threadIdx.x;\n", type,
-               w->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
+               w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
     cg__begin(w, "if (threadIdx.x < %d && own < %s)", columns, cg__expr_string(w, cg__p_numel(w)));
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "own";
     else
-        cg__split_linear(w, "own", 0, w->domain.rank);
+        cg__split_linear(w, "own", 0, w->plan->domain.rank);
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_root(w, i) && !(w->varies[i] & cg__r_mask(w))) cg__need(w, i);
+        if (cg__is_root(w, i) && !(w->plan->varies[i] & cg__r_mask(w))) cg__need(w, i);
     cg__close_needed(w);
     cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
     cg__end(w);
@@ -7199,7 +7647,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
-               cg__int(w), w->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
+               cg__int(w), w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
     ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
     cg__emit_sweep_comment(w, s);
     cg__emit_states(w, s);
@@ -7212,7 +7660,6 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    memset(w->kept, 0, w->body->num_inst);
     w->lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);
@@ -7230,7 +7677,7 @@ static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
 /* Opens the loop over the rows of the batch, and declares the row. */
 static void cg__begin_batch(ind__writer *w, bool loads) {
     const ind__variant *v = w->variant;
-    const char *name = w->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
+    const char *name = w->plan->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
     cg__unroll(w);
     cg__begin(w, "for (int b = 0; b < %d; b++)", v->batch);
     ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / v->batch);
@@ -7238,10 +7685,10 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__begin(w, "if (%s < %s)", name, rows);
     else
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
 /* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
@@ -7276,10 +7723,6 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
     if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
-    if (cg__in_registers(w) && (w->variant->strategy != IND_STRATEGY_ROW_STAGED || w->variant->held))
-        cg__choose_kept(w);
-    else
-        memset(w->kept, 0, w->body->num_inst);
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);
@@ -7446,14 +7889,14 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)))) return true;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)))) return true;
     }
     return false;
 }
 
 /* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
 static bool cg__scans_only(const ind__writer *w) {
-    return w->scan_stage == 0 && !cg__has_row_values(w);
+    return w->plan->scan_stage == 0 && !cg__has_row_values(w);
 }
 
 /* SCAN_COLUMN: do threads share rows? */
@@ -7508,9 +7951,10 @@ static void cg__emit_combine_state(ind__writer *w) {
 /* The row that the thread works on: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1;
-    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    if (w->domain.rank && v->rows == 1)
+    bool one = w->plan->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w),
+               *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->plan->domain.rank && v->rows == 1)
         ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
     if (cg__scans_team(w)) {
         const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector),
@@ -7528,8 +7972,8 @@ static void cg__emit_scan_position(ind__writer *w) {
     if (one)
         w->var[0] = v->rows > 1 ? "p" : "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
-    w->var[w->domain.rank] = "r";
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
+    w->var[w->plan->domain.rank] = "r";
 }
 
 /* =============================================================================== src/cuda/emit/scan/shared_kernel.c */
@@ -7537,13 +7981,13 @@ static void cg__emit_scan_position(ind__writer *w) {
 
 /* The last sweep over the row, in which elements are stored. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+    return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
 }
 
 /* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
@@ -7554,7 +7998,7 @@ static void cg__emit_row_values(ind__writer *w) {
 
 /* What is the same all along the row, and the states of the reductions of this sweep. */
 static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
@@ -7568,14 +8012,14 @@ static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
 
 /* Does the sweep compute what the sort at i begins with? */
 static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
-    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
+    return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
 /* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
 static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
+        if (s->stores && (cg__stores_per_element(w, i) || w->plan->only_check[i])) cg__need(w, i);
         if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
     }
     cg__close_needed(w);
@@ -7612,13 +8056,13 @@ static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->runs[i] = w->needed[i] && cg__is_scan(w, i);
-        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
+        if (w->runs[i] && w->plan->level[i] > levels) levels = w->plan->level[i];
     }
     return levels;
 }
 
 static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
-    return w->runs[i] && w->level[i] == level;
+    return w->runs[i] && w->plan->level[i] == level;
 }
 
 /* Marks the elements of the scans of a level. */
@@ -7638,7 +8082,7 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
         if (w->runs[i]) cg__need_element(w, i);
     cg__close_needed(w);
     bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
-    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
+    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->plan->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
 /* The next pass has to scan again. */
@@ -7653,8 +8097,6 @@ static int cg__scan_warps(const ind__writer *w) {
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__looks_back(w) || cg__sorts_rows(w);
     return block ? w->variant->threads / 32 : 1;
 }
-
-#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
 
 static bool cg__has_scans(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -7683,7 +8125,7 @@ enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
 /* Places before a row that its first vector may begin at. */
 static int cg__most_shift(const ind__writer *w) {
-    return w->shift ? w->variant->vector - 1 : 0;
+    return w->plan->shift ? w->variant->vector - 1 : 0;
 }
 
 /* Rows that begin anywhere have vectors that lie beside them in part. To ask of each element whether it is in the row
@@ -7691,12 +8133,12 @@ static int cg__most_shift(const ind__writer *w) {
    beside the row can be worked on like others: they are read as 0, lose their states, and are not stored. */
 static bool cg__pads(const ind__writer *w) {
     const int n = w->variant->vector;
-    if (!w->shift) return false;
+    if (!w->plan->shift) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (!(w->varies[i] & cg__r_mask(w))) continue;
+        if (!(w->plan->varies[i] & cg__r_mask(w))) continue;
         if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_CALL) return false;
-        if (cg__is_access(w, i) && w->vector[i] != n) return false;
+        if (cg__is_access(w, i) && w->plan->vector[i] != n) return false;
     }
     return true;
 }
@@ -7711,7 +8153,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     const ind__variant *v = w->variant;
     bool sorts = cg__sorts_rows(w);
     cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
-    if (sorts) p.run = IND__CG_SORT_RUN;
+    if (sorts) p.run = w->target->thresholds.sort_run;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
     if (cg__scans_team(w)) {
@@ -7720,16 +8162,16 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     }
     int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
     p.single = !cg__looks_back(w) && cg__longest_row(w) <= chunk - cg__most_shift(w);
-    p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    p.exact = !w->plan->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
     if (p.team) {
         p.size = "limit";
         p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
         p.turn = p.team > 1 && !p.single;
     }
-    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
+    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->plan->scan_stage > 0);
     p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     p.size_value = cg__string(w, "(%s)(%s)", cg__int(w), size);
-    if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
+    if (w->plan->domain.rank) p.base = w->var[w->plan->domain.rank - 1];
     if (!p.ahead) cg__fail(w);
     return p;
 }
@@ -7750,11 +8192,11 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
     if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
-    if (w->shift) {
-        w->var[w->domain.rank] = "0";
-        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->shift),
-                   ind_dtype_bytes(cg__memory_dtype(w, w->shift)), p.run);
-        w->var[w->domain.rank] = "r";
+    if (w->plan->shift) {
+        w->var[w->plan->domain.rank] = "0";
+        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->plan->shift),
+                   ind_dtype_bytes(cg__memory_dtype(w, w->plan->shift)), p.run);
+        w->var[w->plan->domain.rank] = "r";
     }
     ind__textf(&w->code, "const int first = ");
     if (p.team)
@@ -7765,7 +8207,7 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
         ind__textf(&w->code, "threadIdx.x * %d", p.run);
     else
         ind__textf(&w->code, "threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d", 32 * p.lines * p.run, p.run);
-    ind__textf(&w->code, w->shift ? " - shift;\n" : ";\n");
+    ind__textf(&w->code, w->plan->shift ? " - shift;\n" : ";\n");
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
@@ -7778,12 +8220,12 @@ static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *
         return;
     }
     ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
 }
 
 /* What is found at base + j, where the rows beside one another are a vector. */
 static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
-    int v = w->domain.rank - 1;
+    int v = w->plan->domain.rank - 1;
     if (p->run == 1) return;
     w->var[v] = back ? p->base : cg__string(w, "(%s + j)", p->base);
     if (w->linear_name[v]) w->linear_name[v] = back ? "p" : "(p + j)";
@@ -7802,7 +8244,7 @@ static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
         return;
     }
     ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
 }
 
 /* ======================================================================================= src/cuda/emit/scan/chunk.c */
@@ -7810,8 +8252,9 @@ static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
 
 static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && !w->value[i] &&
-           w->vector[i] == w->variant->vector && !cg__indirect_varies(w, cg__index_of(w, i), w->domain.rank);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] & cg__r_mask(w) && !w->value[i] &&
+           w->plan->vector[i] == w->variant->vector &&
+           !cg__indirect_varies(w, cg__index_of(w, i), w->plan->domain.rank);
 }
 
 static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t mark) {
@@ -7849,25 +8292,25 @@ static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint
 static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_t i, bool parts) {
     w->memory[i] = NULL;
     const char *element = cg__element(w, i);
-    if (w->shift)
+    if (w->plan->shift)
         ind__textf(&w->code, "if (%sind_whole<%d>(&%s, r0, %s)) ", parts ? "!" : "", p->run, element, p->size_value);
-    if (w->shift && parts)
+    if (w->plan->shift && parts)
         ind__textf(&w->code, "x%u[k] = ind_load_part<%d>(&%s, r0, %s);\n", i, p->run, element, p->size_value);
     else if (p->run > 1)
         ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
     else
         ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
     w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
-    if (p->run > 1) cg__use(w, w->shift ? IND__CG_VEC_PART : IND__CG_VEC);
+    if (p->run > 1) cg__use(w, w->plan->shift ? IND__CG_VEC_PART : IND__CG_VEC);
 }
 
 /* Parts of vectors are put together of elements, for which a warp waits: that comes last. */
 static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
-    for (int parts = 0; any && parts <= (w->shift != 0); parts++) {
+    for (int parts = 0; any && parts <= (w->plan->shift != 0); parts++) {
         cg__begin_lines(w, p, begin);
-        bool guarded = !w->shift && (!p->exact || !p->single);
+        bool guarded = !w->plan->shift && (!p->exact || !p->single);
         if (guarded)
             cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)",
                       p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
@@ -7888,7 +8331,7 @@ static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i] || w->level[i] > levels) continue;
+        if (!w->runs[i] || w->plan->level[i] > levels) continue;
         const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
         ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
         if (cg__is_exclusive(w, i))
@@ -7908,7 +8351,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     for (uint32_t i = 1; i < num && guarded; i++)
         if (cg__runs_at(w, i, level))
             ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
-    if (guarded) cg__begin(w, w->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
+    if (guarded) cg__begin(w, w->plan->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
     cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
     cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);
@@ -8062,7 +8505,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
 /* As cg__vector_stores, of what lies in the row. */
 static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
         w->memory[i] = NULL;
         ind__textf(&w->code, "ind_store_part(&%s, y%u, r0, %s);\n", cg__element(w, i), i, p->size_value);
         cg__use(w, IND__CG_VEC_PART);
@@ -8073,13 +8516,13 @@ static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
-    if (!p->exact && !w->shift && (vectors || p->team))
+    if (!p->exact && !w->plan->shift && (vectors || p->team))
         ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
     cg__need_scanned(w, p->sweep);
     if (vectors) cg__emit_chunk_arrays(w, p->sweep);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
-    if (w->shift && !p->pads)
+    if (w->plan->shift && !p->pads)
         ind__textf(&w->code, "if (r < 0 || r >= %s) continue;\n", p->size);
     else if (!p->exact && !p->pads && !vectors && !p->team)
         ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
@@ -8090,14 +8533,14 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
         cg__emit_scanned(w, p->sweep);
     cg__end(w);
     cg__move_back(w, p);
-    if (!p->team) w->var[w->domain.rank] = "r0";
+    if (!p->team) w->var[w->plan->domain.rank] = "r0";
     if (vectors) cg__emit_chunk_adds(w, p->sweep);
-    if (w->shift)
+    if (w->plan->shift)
         cg__store_parts(w, p);
     else if (vectors)
         cg__vector_stores(w);
     cg__end(w);
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
 }
 
 static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
@@ -8136,8 +8579,8 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
         cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size, w->shift ? " + shift" : "",
-                  cg__scan_chunk(w, &p));
+        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size,
+                  w->plan->shift ? " + shift" : "", cg__scan_chunk(w, &p));
     }
     cg__emit_scan_chunk(w, &p);
     if (!p.single && !cg__looks_back(w)) cg__end(w);
@@ -8188,7 +8631,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 }
 
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
     cg__sweep last = cg__scan_sweep(w);
     if (cg__combines(w)) cg__emit_combine_state(w);
     cg__emit_scan_shared(w, size);
@@ -8243,7 +8686,7 @@ static void cg__sorted_row(ind__writer *w, int part, const char **begin, const c
     uint32_t store = cg__sorted_store(w, part);
     ind_expr stride, base;
     *begin = *step = "";
-    if (!store || !ind__affine(cg__index_of(w, store), w->domain.var[w->domain.rank], &stride, &base)) {
+    if (!store || !ind__affine(cg__index_of(w, store), w->plan->domain.var[w->plan->domain.rank], &stride, &base)) {
         ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
         cg__fail(w);
         return;
@@ -8344,12 +8787,12 @@ static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *
     cg__end_scan_sweep(w, s);
     if (!fills) return;
     cg__emit_sort_row(w, size);
-    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->scan_stage > s->stage)
+    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->plan->scan_stage > s->stage)
         ind__textf(&w->code, "__syncthreads();\n");
 }
 
 static ind_status cg__emit_sort(ind__writer *w) {
-    const char *key, *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *key, *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
     const char *type = cg__types[cg__sorted_dtype(w, &key)].memory;
     bool shared = w->variant->strategy == IND_STRATEGY_SORT_SHARED;
     cg__use(w, IND__CG_SORT);
@@ -8359,8 +8802,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__emit_scan_position(w);
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
-    for (int stage = 0; stage <= w->scan_stage; stage++) {
-        cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
+    for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
+        cg__sweep s = {.stage = stage, .stores = stage == w->plan->scan_stage};
         cg__emit_sort_sweep(w, &s, size);
     }
     cg__emit_row_stores(w);
@@ -8405,31 +8848,32 @@ typedef struct cg__mm_problem {
 /* ---- the problem ---- */
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
-static void cg__mm_join_depth(ind__writer *w) {
-    ind__loops *d = &w->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
-    if (d->rrank < 2 || w->failed) return;
-    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
-    ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
-    ind__delinearise(w->context, k, d->extent + d->rank, d->rrank, part);
-    for (uint32_t i = 0; i < w->body->num_index; i++)
-        d->index[i] = ind__substitute(d->index[i], d->var + d->rank, part, d->rrank);
-    d->var[d->rank] = k;
-    d->extent[d->rank] = size;
-    d->rrank = 1;
+static void cg__mm_join_depth(cg__decider *d) {
+    ind__loops *x = &d->plan->domain;
+    for (int v = x->rank + x->rrank - 2; v >= x->rank; v--) ind__loops_merge(x, v);
+    if (x->rrank < 2 || d->w.failed) return;
+    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(d->w.context, x->extent + x->rank, x->rrank);
+    ind_expr k = ind__index_symbol(d->w.context, 'r', 0, size);
+    ind__delinearise(d->w.context, k, x->extent + x->rank, x->rrank, part);
+    for (uint32_t i = 0; i < d->w.body->num_index; i++)
+        x->index[i] = ind__substitute(x->index[i], x->var + x->rank, part, x->rrank);
+    x->var[x->rank] = k;
+    x->extent[x->rank] = size;
+    x->rrank = 1;
 }
 
 /* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
    with one weight become a single one. */
-static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
+static void cg__mm_join_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
-        ind_expr outer = w->domain.var[p->m - 1];
+        ind_expr outer = d->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
+        if (!ind__ok(outer) || d->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1))
+            return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
-        cg__analyse(w);
+        cg__analyse(d);
     }
 }
 
@@ -8473,7 +8917,7 @@ static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
 
 /* Has the LOAD other elements in every row and column of the operand? */
 static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return p->k >= 0 && o->x >= 0 && w->varies[i] >> p->k & w->varies[i] >> o->x & 1;
+    return p->k >= 0 && o->x >= 0 && w->plan->varies[i] >> p->k & w->plan->varies[i] >> o->x & 1;
 }
 
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
@@ -8516,13 +8960,13 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
 static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
     ind_expr stride, rest = cg__index_of(w, o->load);
-    for (int v = 0; v < w->domain.rank + w->domain.rrank; v++)
-        if (!ind__affine(rest, w->domain.var[v], &stride, &rest)) return true;
+    for (int v = 0; v < w->plan->domain.rank + w->plan->domain.rrank; v++)
+        if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return true;
     return false;
 }
 
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
-    return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
+    return v < 0 ? ind_int(w->context, 1) : w->plan->domain.extent[v];
 }
 
 static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
@@ -8531,41 +8975,42 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
 
 /* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
    that neighbouring columns of a tile are always what lies together in memory. */
-static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
-    const ind_kernel *k = w->kernel;
-    const ind__inst *dot = cg__inst(w, k->matmul.dot);
-    cg__mm_join_depth(w);
-    if (w->failed) return;
-    cg__analyse(w);
+static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
+    const ind_kernel *k = d->w.kernel;
+    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
+    cg__mm_join_depth(d);
+    if (d->w.failed) return;
+    cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = w->domain.rrank ? w->domain.rank : -1,
+                          .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
-    cg__mm_join_rows(w, p);
-    if (!cg__mm_stores_along(w, p->n) && cg__mm_stores_along(w, p->m)) cg__mm_swap_operands(p);
-    cg__mm_find_operand(w, p, &p->a, p->m);
-    cg__mm_find_operand(w, p, &p->b, p->n);
-    p->involved = cg__mm_is_involved(w, &p->a) || cg__mm_is_involved(w, &p->b);
-    p->size_m = cg__mm_extent(w, p->m);
-    p->size_n = cg__mm_extent(w, p->n);
-    p->size_k = cg__mm_extent(w, p->k);
-    p->batch = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->domain.extent[v]);
+    cg__mm_join_rows(d, p);
+    if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    cg__mm_find_operand(&d->w, p, &p->a, p->m);
+    cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
+    p->size_m = cg__mm_extent(&d->w, p->m);
+    p->size_n = cg__mm_extent(&d->w, p->n);
+    p->size_k = cg__mm_extent(&d->w, p->k);
+    p->batch = ind_int(d->w.context, 1);
+    for (int v = 0; v < d->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
 }
 
 /* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
-static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    if (!o->load || !cg__mm_contiguous(w, o->load, along) || !cg__vector_access(w, o->load, along, 8, &guard, &aligned))
+    if (!o->load || !cg__mm_contiguous(&d->w, o->load, along) ||
+        !cg__vector_access(d, o->load, along, 8, &guard, &aligned))
         return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
@@ -8576,7 +9021,7 @@ static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__m
 
 static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
                            int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->kept[i] & bit << (o == &p->a ? 0 : 2);
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->kept[i] & bit << (o == &p->a ? 0 : 2);
 }
 
 /* The size of what neighbours lie along. */
@@ -8586,20 +9031,20 @@ static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand 
 
 /* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
    the same ones, which the nearest cache holds. The rounding is then that to the tile. */
-static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
     int along = o->k_major ? p->k : o->x;
-    o->value = cg__inst(w, o->value)->arg[0];
-    cg__mm_need_operand(w, o);
+    o->value = cg__inst(&d->w, o->value)->arg[0];
+    cg__mm_need_operand(&d->w, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
-        bool aligned = false, tile = cg__mm_is_tile(w, p, o, i);
-        if (!cg__mm_is_early_load(w, i) || !cg__mm_contiguous(w, i, along)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        bool aligned = false, tile = cg__mm_is_tile(&d->w, p, o, i);
+        if (!cg__mm_is_early_load(&d->w, i) || !cg__mm_contiguous(&d->w, i, along)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         if (bytes > 4 || (!tile && !ind_known_multiple(cg__mm_along_size(p, o), 8))) continue;
-        if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
-        if (ind__ok(guard)) cg__guard(w->variant, guard);
-        w->variant->guard_aligned |= aligned;
-        w->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
+        if (ind__ok(guard)) cg__guard(d->variant, guard);
+        d->variant->guard_aligned |= aligned;
+        d->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }
@@ -8773,44 +9218,48 @@ static cg__mm_config cg__mm_choose_config(const cg__mm_problem *p, int index_bit
 /* =================================================================================== src/cuda/templates/gemm/plan.c */
 /* ---- the choice of a vector width ---- */
 
-/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART; and the note that it
-   differs from column to column, even where b does not depend on the column. */
+/* Spelling of the finished sum, whether the body takes it from the REDUCE or from its PART. */
 static void cg__mm_spell_sum(ind__writer *w, const cg__mm_problem *p) {
     const char *text = p->n < 0 ? "dot[0]" : "dot[j]";
     if (!ind_dtype_is_float(p->sum)) text = cg__string(w, "((%s)%s)", cg__types[p->sum].value, text);
     w->value[p->dot] = text;
     for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_PART && cg__inst(w, i)->arg[0] == p->dot) w->value[i] = text;
+}
+
+/* The sum differs from column to column, even where b does not depend on the column. */
+static void cg__mm_vary_sum(cg__decider *d, const cg__mm_problem *p) {
     if (p->n < 0) return;
-    w->varies[p->dot] |= 1u << p->n;
-    for (uint32_t i = p->dot + 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__join_use);
+    d->plan->varies[p->dot] |= 1u << p->n;
+    for (uint32_t i = p->dot + 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__join_use, d);
 }
 
 /* Can all STOREs write n neighbouring columns at once, without a rest at the edge? LOADs of the epilogue join in where
    they can, as long as none would need more than 16 bytes at once. w->needed marks the epilogue. */
-static bool cg__mm_try_vector(ind__writer *w, const cg__mm_problem *p, int n) {
+static bool cg__mm_try_vector(cg__decider *d, const cg__mm_problem *p, int n) {
     ind_expr guard = {0};
     bool aligned = false;
-    cg__no_vectors(w);
-    if (p->n < 0 || !cg__multiple(w, p->size_n, n, &guard)) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || !cg__is_access(w, i)) continue;
-        bool fits = cg__mm_contiguous(w, i, p->n) && cg__vector_access(w, i, p->n, n, &guard, &aligned);
-        if (fits && ind_dtype_bytes(cg__memory_dtype(w, i)) * n > 16) return false;
-        if (!fits && cg__inst(w, i)->op == IND_LOOP_STORE) return false;
-        if (fits) w->vector[i] = (uint8_t)n;
+    cg__no_vectors(d);
+    if (p->n < 0 || !cg__multiple(d, p->size_n, n, &guard)) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!d->w.needed[i] || !cg__is_access(&d->w, i)) continue;
+        bool fits = cg__mm_contiguous(&d->w, i, p->n) && cg__vector_access(d, i, p->n, n, &guard, &aligned);
+        if (fits && ind_dtype_bytes(cg__memory_dtype(&d->w, i)) * n > 16) return false;
+        if (!fits && cg__inst(&d->w, i)->op == IND_LOOP_STORE) return false;
+        if (fits) d->plan->vector[i] = (uint8_t)n;
     }
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
-static int cg__mm_choose_vector(ind__writer *w, const cg__mm_problem *p) {
-    cg__mm_spell_sum(w, p);
-    cg__need_stores(w);
+static int cg__mm_choose_vector(cg__decider *d, const cg__mm_problem *p) {
+    cg__mm_spell_sum(&d->w, p); /* which ends what the epilogue needs */
+    cg__mm_vary_sum(d, p);
+    cg__need_stores(&d->w);
     for (int n = 8; n >= 2; n /= 2)
-        if (cg__mm_try_vector(w, p, n)) return n;
-    cg__no_vectors(w);
+        if (cg__mm_try_vector(d, p, n)) return n;
+    cg__no_vectors(d);
     return 1;
 }
 
@@ -8832,8 +9281,8 @@ static void cg__mm_blocks(const cg__mm_problem *p, const ind__variant *v, int *s
     blocks[2] = p->batch;
 }
 
-static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__variant *v) {
-    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, w->target);
+static void cg__mm_set_config(cg__decider *d, const cg__mm_problem *p, ind__variant *v) {
+    cg__mm_config c = cg__mm_choose_config(p, v->index_bits, d->w.target);
     bool mma = c.unit != MM_FMA;
     v->strategy = c.unit == MM_WGMMA ? IND_STRATEGY_MATMUL_WGMMA
                   : mma              ? IND_STRATEGY_MATMUL_MMA
@@ -8847,41 +9296,40 @@ static void cg__mm_set_config(ind__writer *w, const cg__mm_problem *p, ind__vari
     v->warps_n = mma ? c.warps_n : 0;
     v->per_thread = mma ? 1 : c.warps_m;
     v->rows = 1;
-    v->blocks_per_sm = cg__mm_occupancy(p, &c, w->target);
-    v->shared_bytes = ind_int(w->context, cg__mm_shared(p, &c));
+    v->blocks_per_sm = cg__mm_occupancy(p, &c, d->w.target);
+    v->shared_bytes = ind_int(d->w.context, cg__mm_shared(p, &c));
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
-    cg__set_axes(w, blocks);
+    cg__set_axes(d, blocks);
     const char *copied = p->a.copy && p->b.copy ? "both operands" : p->a.copy ? "a" : p->b.copy ? "b" : "no operand";
     const char *computed = p->a.computed && p->b.computed ? "both operands" : p->a.computed ? "a" : "b";
     if (p->a.computed || p->b.computed)
-        cg__why(w, "%s computed where the %s multiply it; sums of products in %s", computed,
+        cg__why(d, "%s computed in the operand load of %s; accumulates in %s", computed,
                 mma ? "tensor cores" : "FMA tiles", ind_dtype_name(p->sum));
     else if (mma)
-        cg__why(w, "two %s operands: tensor cores; %s copied 16 bytes at a time", ind_dtype_name(p->a.memory), copied);
+        cg__why(d, "%s operands on tensor cores; %s copied in 16-byte vectors", ind_dtype_name(p->a.memory), copied);
     else
-        cg__why(w, "operands that the tensor cores do not multiply exactly: sums of products in %s",
-                ind_dtype_name(p->sum));
+        cg__why(d, "tensor cores do not multiply these types exactly; accumulates in %s", ind_dtype_name(p->sum));
 }
 
-/* Decides everything; w->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
-static ind_status cg__choose_matmul(ind__writer *w, ind__variant *v) {
-    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&w->scratch, sizeof *p);
-    if (!p) return ind__failed(w->context);
-    w->matmul = p;
-    cg__mm_find_problem(w, p);
-    if (w->failed) return ind__failed(w->context);
+/* Decides everything; w->plan->matmul keeps what was found out about the kernel. Error: IND_NOT_SUPPORTED. */
+static ind_status cg__choose_matmul(cg__decider *d, ind__variant *v) {
+    cg__mm_problem *p = (cg__mm_problem *)ind__arena_alloc(&d->w.scratch, sizeof *p);
+    if (!p) return ind__failed(d->w.context);
+    d->plan->matmul = p;
+    cg__mm_find_problem(d, p);
+    if (d->w.failed) return ind__failed(d->w.context);
     if (p->sum == IND_BOOL)
-        return ind__fail(w->context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", w->kernel->name);
-    cg__choose_index_bits(w);
-    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(w, p, &p->a);
-    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(w, p, &p->b);
-    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(w, p, &p->a);
-    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(w, p, &p->b);
-    v->vector = cg__mm_choose_vector(w, p);
-    cg__mm_set_config(w, p, v);
-    return w->failed ? ind__failed(w->context) : IND_OK;
+        return ind__fail(d->w.context, IND_NOT_SUPPORTED, "kernel %s: a matrix product of bool", d->w.kernel->name);
+    cg__choose_index_bits(d);
+    p->a.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->a);
+    p->b.copy = cg__mm_can_mma(p) && cg__mm_can_copy(d, p, &p->b);
+    if (cg__mm_can_mma(p) && p->a.computed) cg__mm_choose_staged(d, p, &p->a);
+    if (cg__mm_can_mma(p) && p->b.computed) cg__mm_choose_staged(d, p, &p->b);
+    v->vector = cg__mm_choose_vector(d, p);
+    cg__mm_set_config(d, p, v);
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
 }
 
 /* =================================================================================== src/cuda/templates/gemm/load.c */
@@ -8893,14 +9341,14 @@ static void cg__mm_spell(ind__writer *w, int v, const char *text) {
 
 /* The domain's variables under their plain names: i0, i1, .. and r0. */
 static void cg__mm_spell_plain(ind__writer *w) {
-    for (int v = 0; v < w->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
-    if (w->domain.rrank) w->var[w->domain.rank] = "r0";
+    for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
+    if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
 
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *type = cg__int(w), *wide = w->wide ? "(long long)" : "", *at[3];
+    const char *type = cg__int(w), *wide = w->plan->wide ? "(long long)" : "", *at[3];
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
@@ -8955,7 +9403,7 @@ static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_operand *o, ind_
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
     *stride = ind_int(w->context, 0);
-    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->domain.var[p->k], stride, &rest);
+    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
 /* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
@@ -9007,7 +9455,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     bool separable = cg__mm_step_of(w, p, o, &stride);
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
     cg__mm_spell(w, p->k, "first_k");
-    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->domain.var[p->k]) : ind_int(w->context, 0);
+    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->tile_k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);
@@ -9278,7 +9726,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
 
 /* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
-    const cg__mm_problem *p = w->matmul;
+    const cg__mm_problem *p = w->plan->matmul;
     int n = w->variant->tile_n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles, in the "
@@ -9463,7 +9911,7 @@ static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int ro
 }
 
 static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->vector[i] > 1;
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->plan->vector[i] > 1;
 }
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
@@ -9534,7 +9982,8 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
-    const cg__mm_problem *p = w->matmul;
+    const cg__mm_problem *p = w->plan->matmul;
+    cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
                w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);
@@ -9553,38 +10002,38 @@ static ind_status cg__emit_matmul(ind__writer *w) {
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
 /* Can tiled loads move n neighbours along y, and something that is stored n along x? */
-static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
+static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
     int narrowest = 16, widest = 0, tiles = 0, shared = 0;
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool tiled = cg__through_tile(w, i, x, y);
-        if (!cg__is_access(w, i)) continue;
-        const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool tiled = cg__through_tile(&d->w, i, x, y);
+        if (!cg__is_access(&d->w, i)) continue;
+        const bool fits = cg__vector_access(d, i, tiled ? y : x, n, &guard, &aligned);
         if (tiled && !fits) return false;
         if (!fits) continue;
-        w->vector[i] = (uint8_t)n;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        d->plan->vector[i] = (uint8_t)n;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         tiles += tiled;
         shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
-        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
+        stores |= cg__inst(&d->w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
     if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
     if (narrowest * n > 16 || widest * n > 32) return false;
     for (int k = 0; k < 2; k++)
-        if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+        if (!cg__multiple(d, d->plan->domain.extent[k ? y : x], n, &guard)) return false;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
 /* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
-    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= 2.0 * w->target->num_sms;
 }
 
@@ -9599,34 +10048,34 @@ static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group,
     return size;
 }
 
-static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
-    ind__variant *v = w->variant;
-    const int bytes = cg__widest_tile(w, x, y), group = bytes < 4 ? 4 / bytes : 1;
+static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
+    ind__variant *v = d->variant;
+    const int bytes = cg__widest_tile(&d->w, x, y), group = bytes < 4 ? 4 / bytes : 1;
     for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
-        const int size = cg__vector_tile(w, x, y, n, group, bytes);
-        if (!size || !cg__try_tile_vector(w, x, y, n, size)) continue;
+        const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
+        if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->tile_m = v->tile_n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
-        if (!w->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
         return true;
     }
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     return false;
 }
 
-static void cg__choose_transpose(ind__writer *w, int x, int y) {
-    ind__variant *v = w->variant;
+static void cg__choose_transpose(cg__decider *d, int x, int y) {
+    ind__variant *v = d->variant;
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
-    const bool vectors = cg__choose_tile_vector(w, x, y);
-    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(w, x, y) <= 2 ? 64 : 32;
+    const bool vectors = cg__choose_tile_vector(d, x, y);
+    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
     v->per_thread = v->tile_m * v->tile_n / v->threads;
-    cg__tile_blocks(w, x, y, blocks);
-    cg__set_axes(w, blocks);
-    v->shared_bytes = ind_int(w->context, 0);
-    cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
-            vectors ? ", by vectors" : "");
+    cg__tile_blocks(&d->w, x, y, blocks);
+    cg__set_axes(d, blocks);
+    v->shared_bytes = ind_int(d->w.context, 0);
+    cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
+            vectors ? ", in vectors" : "");
 }
 
 /* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
@@ -9634,7 +10083,7 @@ static void cg__choose_transpose(ind__writer *w, int x, int y) {
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         double bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
             if (!cg__is_access(w, i) || !cg__in_runs(w, i, v)) continue;
@@ -9651,22 +10100,20 @@ static int cg__best_pointwise(const ind__writer *w) {
 /* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
    tile costs less than stores of single elements, however many loads they help. -1: none. */
 static int cg__stored_var(const ind__writer *w, int other) {
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
-        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        bool all = ind_hint(w->plan->domain.extent[v]) >= 8 && ind_hint(w->plan->domain.extent[other]) >= 8;
         for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
             const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
             if (cg__inst(w, i)->op == IND_LOOP_STORE)
                 all = along;
             else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
-                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+                tiles += ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[v]);
         }
         if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
     }
     return -1;
 }
-
-#define IND__CG_GATHER_STEPS 4 /* rows that an index names and that a thread has under way */
 
 /* Is something rounded to a narrow type before it is stored? */
 static bool cg__rounds(const ind__writer *w) {
@@ -9689,46 +10136,49 @@ static int cg__pointwise_steps(const ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
-    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
-    return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+    const bool busy =
+        vectors >= (double)w->target->thresholds.gather_steps * w->target->sm_threads * w->target->num_sms;
+    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w)
+               ? w->target->thresholds.gather_steps
+               : 1;
 }
 
-static void cg__choose_pointwise(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int best = cg__best_pointwise(w);
-    const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
+static void cg__choose_pointwise(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int best = cg__best_pointwise(&d->w);
+    const int stored = best >= 0 ? cg__stored_var(&d->w, best) : -1;
     if (stored >= 0) best = stored;
-    if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
-    v->threads = w->part_threads ? w->part_threads : 256;
+    if (best >= 0 && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
+    v->threads = d->part_threads ? d->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
-    w->tile_y = cg__transposed_var(w);
-    if (w->tile_y >= 0) {
-        cg__choose_transpose(w, w->domain.rank - 1, w->tile_y);
+    d->plan->tile_y = cg__transposed_var(&d->w);
+    if (d->plan->tile_y >= 0) {
+        cg__choose_transpose(d, d->plan->domain.rank - 1, d->plan->tile_y);
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    if (w->domain.rank > 0) {
-        v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
-        v->vector = cg__shift_points(w, v->vector, guard, aligned);
+    if (d->plan->domain.rank > 0) {
+        v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
+        v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
-    ind_expr points = cg__p_numel(w);
-    if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
-    cg__grid(w, points, (int64_t)v->threads * v->per_thread);
+    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    ind_expr points = cg__p_numel(&d->w);
+    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    cg__grid(d, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
-        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
-                v->vector);
+        cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
-        cg__why(w, "%d neighbours per thread: %s", v->vector,
-                v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
+        cg__why(d, "%d elements per thread: %s", v->vector,
+                v->guard_aligned ? "vectors, as the pointers are aligned" : "vectors are proven to be aligned");
     else
-        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
-    cg__choose_masked(w);
+        cg__why(d, "one element per thread: %s",
+                d->assume ? "the accesses do not vectorise" : "alignment is not assumed");
+    cg__choose_masked(d);
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -9744,31 +10194,25 @@ static int cg__state_bytes(const ind__writer *w) {
            */
 
 /* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
-static void cg__choose_column(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool enough = outputs >= (int64_t)w->target->num_sms * 1024 || length < 8;
+static void cg__choose_column(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024 || length < 8;
     v->strategy = IND_STRATEGY_COLUMN;
     v->rows = enough ? 128 : 32;
     v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
-    while (v->threads > v->rows && v->threads * cg__state_bytes(w) > IND__CG_STATIC_SHARED) v->threads /= 2;
+    while (v->threads > v->rows && v->threads * cg__state_bytes(&d->w) > IND__CG_STATIC_SHARED) v->threads /= 2;
     v->vector = 1;
     v->per_thread = 1;
-    cg__grid(w, cg__p_numel(w), v->rows);
-    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+    cg__grid(d, cg__p_numel(&d->w), v->rows);
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per column", v->rows,
             v->threads / v->rows);
 }
 
 /* ======================================================================================= src/cuda/decide/row_warp.c */
 /* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
 
-/* Bytes that a thread should have under way. With 2048 threads on a multiprocessor that is 64 KiB, about three times
-   its share of the memory's rate (4275 bytes a ns over 132) times the latency of about 700 ns: a block has loads under
-   way for a part of its life only. Twice as many do no harm where nothing is stored for each element. */
-#define IND__CG_FLIGHT_BYTES 32
-/* That a lane may spend on its part of the row, so that half of all threads run at once. */
-#define IND__CG_LANE_REGISTERS 32
-#define IND__CG_MAX_BATCH      8
+#define IND__CG_MAX_BATCH 8 /* rows of the same lanes whose loads are in flight together */
 
 /* What a kernel does with its rows. */
 typedef struct cg__row_work {
@@ -9787,17 +10231,18 @@ static int64_t cg__likely_rows(const ind__writer *w) {
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
     cg__row_work x = {.words = cg__kept_words(w)};
-    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
+    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * w->target->sm_threads / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
-        x.once += op != IND_LOOP_CONSTANT && !(w->varies[i] & cg__r_mask(w));
-        if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w))) continue;
+        x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
+        if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w))) continue;
         x.stores += op == IND_LOOP_STORE;
-        if (op == IND_LOOP_STORE || !(w->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: in a cache */
-        x.bytes += w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w)))
+            continue; /* the same for all rows: in a cache */
+        x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
-    if (!x.loads) x.loads = 1, x.bytes = IND__CG_FLIGHT_BYTES; /* rows that are only computed */
+    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows that are only computed */
     return x;
 }
 
@@ -9829,38 +10274,38 @@ static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
 }
 
 /* May a lane hold so many vectors of a row, beside others? */
-static bool cg__lane_holds(const cg__row_work *x, int64_t vectors, int vector) {
+static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
     if (vectors * vector > 32) return false;
     if (x->few || vectors == 1) return true;
-    return vectors * x->bytes <= (x->stores ? 1 : 2) * IND__CG_FLIGHT_BYTES &&
-           x->words * (double)(vectors * vector) <= IND__CG_LANE_REGISTERS;
+    return vectors * x->bytes <= (x->stores ? 1 : 2) * t->flight_bytes &&
+           x->words * (double)(vectors * vector) <= t->lane_registers;
 }
 
 /* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
    a thread, as long as there are rows for all threads of the machine. */
 static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
-    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * IND__CG_SM_THREADS / lanes;
+    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * w->target->sm_threads / lanes;
     int batch = 1;
-    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= IND__CG_FLIGHT_BYTES && rows / (2 * batch) >= fill)
+    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= w->target->thresholds.flight_bytes &&
+           rows / (2 * batch) >= fill)
         batch *= 2;
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-#define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
-
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
-static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 0; /* at most */
+    const int edges = v->shifted ? v->vector + cg__shifted_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
-    const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
-    const cg__row_work x = cg__find_row_work(w);
+    const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
+    const cg__row_work x = cg__find_row_work(&d->w);
     int best = 32;
-    const bool meet = w->kernel->run || w->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet =
+        d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
-    for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
-        if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
+    for (int lanes = 16; lanes * d->w.target->thresholds.edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+        if (!cg__lane_holds(&d->w.target->thresholds, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
     }
@@ -9868,19 +10313,17 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     v->threads = 128;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
-    if (!v->shifted && !meet) v->batch = cg__choose_batch(w, best, v->per_thread / v->vector * x.bytes);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
+    if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
-    cg__why(w, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
 }
-
-#define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
     if (w->kernel->run) return threads == 1024 ? 40 : 88;
-    return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
+    return threads == 1024 ? 48 : w->target->thresholds.kept_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many rounds. */
@@ -9891,7 +10334,7 @@ static int cg__threads_of(int64_t vectors, int rounds) {
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) &&
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) &&
             ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
             return true;
     return false;
@@ -9899,18 +10342,14 @@ static bool cg__gathers_rows(const ind__writer *w) {
 
 /* ====================================================================================== src/cuda/decide/row_block.c */
 /* Sweeps that a block makes over memory if it does not keep the row. */
-static int cg__looped_sweeps(ind__writer *w) {
+static int cg__looped_sweeps(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    ind_strategy s = w->variant->strategy;
-    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
-    int n = cg__sweeps(w, sweep);
-    w->variant->strategy = s;
-    return n;
+    ind__variant looped = *w->variant;
+    ind__writer view = *w;
+    looped.strategy = IND_STRATEGY_ROW_LOOPED;
+    view.variant = &looped;
+    return cg__sweeps(&view, sweep);
 }
-
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-#define IND__CG_FEW_ELEMENTS 16   /* of a row, a thread */
-#define IND__CG_FEW_THREADS  256  /* that may have so few */
 
 /* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
    time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
@@ -9920,14 +10359,14 @@ static int cg__looped_sweeps(ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->part && !w->kernel->run &&
-           cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+           !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
 /* Has it? For some lengths, and where tuning tries it, it has not. */
 static bool cg__has_few(ind__writer *w) {
-    return cg__may_have_few(w) && w->variant->per_thread <= IND__CG_FEW_ELEMENTS &&
-           w->variant->threads <= IND__CG_FEW_THREADS;
+    return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
+           w->variant->threads <= w->target->thresholds.few_threads;
 }
 
 /* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
@@ -9935,14 +10374,15 @@ static bool cg__has_few(ind__writer *w) {
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return 64;
-    const int wished = ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+    const int wished =
+        ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
     return reduces || wished < 64 ? wished : 64;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : IND__CG_SM_THREADS / 32;
-    const int warps = IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4;
+    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
@@ -9953,18 +10393,19 @@ static bool cg__fit_anyway(ind__writer *w) {
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
-static bool cg__wish_shifted_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !w->part && cg__looped_sweeps(w) == 1) return false;
-    const int many = cg__shifted_blocks(w, cg__least_registers(w)),
-              some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
+static bool cg__wish_shifted_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
+        return false;
+    const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
+              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
-    v->blocks_per_sm = w->way == 0 ? many : some;
-    if (w->part || v->blocks_per_sm < 2) return true;
-    w->more_ways = w->way < bounded + 1;
-    if (w->way >= bounded) v->blocks_per_sm = 1;
-    if (w->way >= bounded) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
-    return w->way < bounded + 1;
+    v->blocks_per_sm = d->way == 0 ? many : some;
+    if (d->plan->part || v->blocks_per_sm < 2) return true;
+    d->more_ways = d->way < bounded + 1;
+    if (d->way >= bounded) v->blocks_per_sm = 1;
+    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+    return d->way < bounded + 1;
 }
 
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
@@ -9975,59 +10416,59 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
    101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
    256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
    and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
-static bool cg__wish_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (v->shifted) return cg__wish_shifted_blocks(w);
-    const bool reduces = cg__looped_sweeps(w) == 1;
-    const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = w->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
-    if (reduces && !w->kernel->run && alone) return false;
-    if (w->part || w->kernel->run || cg__fit_anyway(w)) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
-    const bool few = may && least <= 64 && w->way < fewest;
-    const int registers = w->way == 0 ? least : 64;
-    w->more_ways = w->way < (may ? fewest + 1 : 1);
-    if (few) v->blocks_per_sm = cg__blocks_of(w, registers);
+static bool cg__wish_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->shifted) return cg__wish_shifted_blocks(d);
+    const bool reduces = cg__looped_sweeps(&d->w) == 1;
+    const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    const bool alone =
+        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
+    if (reduces && !d->w.kernel->run && alone) return false;
+    if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
+    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
+    const bool few = may && least <= 64 && d->way < fewest;
+    const int registers = d->way == 0 ? least : 64;
+    d->more_ways = d->way < (may ? fewest + 1 : 1);
+    if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
-        cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
-                v->blocks_per_sm);
+        cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
-    return few || w->more_ways;
+        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
+    return few || d->more_ways;
 }
 
 /* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
    of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
    threads. */
-static void cg__fit_threads(ind__writer *w) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    if (!v->to || w->part || v->pieces) return;
-    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
-                                  : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
-    if (w->row_from < v->vector)
+static void cg__fit_threads(cg__decider *d) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    if (!v->to || d->plan->part || v->pieces) return;
+    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
+                                  : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
+    if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
-    if (!ind__ok(v->fitted)) cg__fail(w);
-    cg__why(w, "%s that has as many warps as the row needs", v->why);
+    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
 /* Does a launch know how long its rows are, and planning not? */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
-    return !w->part && !w->handover && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
+    return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
 /* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
-static void cg__fit_walkers(ind__writer *w) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, (int64_t)32 * 4 * v->vector));
+static void cg__fit_walkers(cg__decider *d) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
     if (v->threads < 512) v->threads = 512;
     v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
-    if (!ind__ok(v->fitted)) cg__fail(w);
+    if (!ind__ok(v->fitted)) cg__fail(&d->w);
 }
 
 /* Does something count the places along the row? */
@@ -10051,23 +10492,24 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
-static bool cg__take_pieces(ind__writer *w, int lanes, int64_t each) {
+static bool cg__take_pieces(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    w->variant->pieces = (int)pieces;
-    w->variant->piece_lanes = (int)each;
+    d->variant->pieces = (int)pieces;
+    d->variant->piece_lanes = (int)each;
     return true;
 }
 
 /* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
    pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
    and 58 % of a copy, of bf16 36 and 47.) */
-static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
-    const int64_t vectors = cg__piece_vectors(w);
-    w->variant->pieces = w->variant->piece_lanes = 0;
-    if (!vectors || w->variant->shifted || w->kernel->run || w->handover || cg__counts_places(w)) return lanes;
-    const bool taken = cg__take_pieces(w, lanes, cg__lanes_of_piece(w)) || cg__take_pieces(w, lanes, vectors);
-    return taken ? w->variant->pieces * vectors : lanes;
+static int64_t cg__choose_pieces(cg__decider *d, int lanes) {
+    const int64_t vectors = cg__piece_vectors(&d->w);
+    d->variant->pieces = d->variant->piece_lanes = 0;
+    if (!vectors || d->variant->shifted || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+        return lanes;
+    const bool taken = cg__take_pieces(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_pieces(d, lanes, vectors);
+    return taken ? d->variant->pieces * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -10084,38 +10526,38 @@ static cg__held_words cg__count_held(const ind__writer *w) {
             words.staged += memory;
         else if (cg__is_row_load(w, i))
             words.common += memory;
-        else if (w->kept[i])
+        else if (w->plan->kept[i])
             words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
     }
     return words;
 }
 
-#define IND__CG_WARP_REGISTERS 32 /* of a lane of a row that starts at a boundary, beside what it holds */
-#define IND__CG_WARP_BLOCKS    6  /* of 128 threads, that have enough loads under way */
-
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
-    return (IND__CG_WARP_REGISTERS + held) * v->threads * IND__CG_WARP_BLOCKS <= IND__CG_SM_REGISTERS;
+    return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
+           w->target->sm_registers;
 }
 
 /* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
    that so few blocks fit that they wait for memory (layer_norm of 1000: bf16 97.9 and 93.6 % of a copy, f16 97.5 and
    91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
-static void cg__wish_warp_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__wish_warp_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
     if (v->shifted) {
-        v->blocks_per_sm = w->way == 0 ? cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS) : 1;
-        w->more_ways = !w->part && w->way == 0 && v->blocks_per_sm > 1;
-        if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
+        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+        d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
+        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
-    if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
-    w->more_ways = w->way == 0;
-    if (w->way > 0) return;
-    v->blocks_per_sm = IND__CG_WARP_BLOCKS;
-    cg__why(w, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
+    if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
+        cg__warp_blocks_fit(&d->w, 4))
+        return;
+    d->more_ways = d->way == 0;
+    if (d->way > 0) return;
+    v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
+    cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
 /* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
@@ -10127,8 +10569,9 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const int threads = cg__pow2_at_least(longest / 32, 64, 512);
     if (cg__may_have_few(w)) {
-        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, IND__CG_FEW_ELEMENTS / v->vector);
-        if (few >= 64 && few <= IND__CG_FEW_THREADS) return few;
+        const int few =
+            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
+        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
     if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
@@ -10136,26 +10579,26 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
 }
 
 /* A row in the registers of a block; false if it is too long. */
-static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    double words = cg__kept_words(w);
-    if (longest > 65536 || cg__likely_row(w) * 8 < longest) return false;
-    for (int threads = cg__least_threads(w, longest); threads <= 1024; threads *= 2) {
+static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    double words = cg__kept_words(&d->w);
+    if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
+    for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
-        int64_t per_vector = cg__choose_pieces(w, threads) * v->vector;
+        int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
-        if (v->shifted &&
-            cg__shifted_words(w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
+        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                              d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
-        cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
-        cg__fit_threads(w);
-        if (cg__wish_blocks(w)) return true;
+        cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
+        cg__fit_threads(d);
+        if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
         break;
     }
@@ -10163,26 +10606,23 @@ static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
     return false;
 }
 
-#define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
-#define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
-#define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */
-
 /* ===================================================================================== src/cuda/decide/row_staged.c */
 static bool cg__reads_broadcast(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i))
+            return true;
     return false;
 }
 
 /* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
    one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
-    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
+    const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
-        bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
+        if (inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
+        bool row = w->plan->varies[i] & cg__r_mask(w) && w->plan->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
         if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
         any |= cg__is_staged(w, i);
@@ -10204,30 +10644,30 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 }
 
 /* Elements of a row for each thread of the cluster. */
-static void cg__share_row(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const int64_t per_vector = cg__choose_pieces(w, v->threads * v->cluster) * v->vector;
+static void cg__share_row(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    const int64_t per_vector = cg__choose_pieces(d, v->threads * v->cluster) * v->vector;
     const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
 /* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
 static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - IND__CG_BLOCK_SHARED;
+    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
    each edge of a row; false: there is none. */
-static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
-    ind__variant *v = w->variant;
+static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int blocks, int stages) {
+    ind__variant *v = d->variant;
     v->threads = threads;
     v->blocks_per_sm = blocks;
     v->stages = stages;
-    for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
-        cg__share_row(w, longest);
-        if (cg__has_room(w)) return true;
+    for (v->cluster = 1; v->cluster <= d->max_cluster; v->cluster *= 2) {
+        cg__share_row(d, longest);
+        if (cg__has_room(&d->w)) return true;
     }
     return false;
 }
@@ -10242,9 +10682,9 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
-    const int each = IND__CG_SM_REGISTERS / 4 / (32 * warps);
+    const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
@@ -10260,33 +10700,33 @@ static int cg__spare_registers(const ind__writer *w) {
    row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
    cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
    85 % of a copy, bf16 86 and 86). */
-static bool cg__choose_held(ind__writer *w) {
+static bool cg__choose_held(cg__decider *d) {
     static const struct {
         int held;
         bool once;
     } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
     enum { N = sizeof order / sizeof *order };
-    ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
-    const int room = cg__staged_registers(w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 && cg__warps_meet(w) &&
-                         cg__num_joins(w) > 1;
+    ind__variant *v = d->variant;
+    const cg__held_words words = cg__count_held(&d->w);
+    const int room = cg__staged_registers(&d->w);
+    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(w) ? order[o].held < 2 || held * v->per_thread > room
-                                : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
+                                    : held * v->per_thread > room && o < N - 1)
             continue;
         if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
-        w->more_ways = seen++ > w->way;
+        if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
+        d->more_ways = seen++ > d->way;
     }
     if (v->stays && v->stages > 1) return true;
-    w->more_ways = seen > w->way; /* behind them is another strategy */
-    if (!w->more_ways && !v->stays) w->way -= seen;
-    return w->more_ways;
+    d->more_ways = seen > d->way; /* behind them is another strategy */
+    if (!d->more_ways && !v->stays) d->way -= seen;
+    return d->more_ways;
 }
 
 /* Has a thread the registers for so many words for each of its elements? */
@@ -10296,14 +10736,14 @@ static bool cg__holds(const ind__writer *w, double words) {
 
 /* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
    layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
-static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
-    ind__variant *v = w->variant;
+static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
-    while (!cg__holds(w, words) && v->cluster < w->max_cluster) {
+    while (!cg__holds(&d->w, words) && v->cluster < d->max_cluster) {
         v->cluster *= 2;
-        cg__share_row(w, longest);
+        cg__share_row(d, longest);
     }
-    if (!cg__holds(w, words)) *v = before;
+    if (!cg__holds(&d->w, words)) *v = before;
 }
 
 /* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
@@ -10311,31 +10751,31 @@ static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
    96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
    it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
    81 to 88.) */
-static bool cg__fit_clusters(ind__writer *w, int64_t longest) {
-    const cg__held_words words = cg__count_held(w);
-    ind__variant best = *w->variant;
+static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
+    const cg__held_words words = cg__count_held(&d->w);
+    ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(w) < 2) return false;
+    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(w, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (w->variant->cluster < 2 || w->variant->cluster > 4 || blocks * cg__staged_bytes(w) <= most) continue;
-        most = blocks * cg__staged_bytes(w);
-        best = *w->variant;
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
+        if (d->variant->cluster < 2 || d->variant->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most) continue;
+        most = blocks * cg__staged_bytes(&d->w);
+        best = *d->variant;
     }
-    *w->variant = best;
+    *d->variant = best;
     return most > 0;
 }
 
 /* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
-static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blocks, int64_t least) {
-    return cg__choose_cluster(w, longest, threads, blocks, 1) && w->variant->cluster == 1 &&
-           cg__staged_bytes(w) >= least;
+static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
+    return cg__choose_cluster(d, longest, threads, blocks, 1) && d->variant->cluster == 1 &&
+           cg__staged_bytes(&d->w) >= least;
 }
 
 /* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w)))
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
             return w->variant->shifted;
     return false;
 }
@@ -10353,13 +10793,13 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
    93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
    98. */
-static bool cg__fit_late(ind__writer *w, int64_t longest) {
-    const int64_t room = w->target->shared_per_sm;
-    const bool several = cg__num_joins(w) > 1;
-    if (!several && w->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(w, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(w, longest, 256, 4, 0) && 4 * cg__staged_bytes(w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(w, longest, 256, 3, 0) && 3 * cg__staged_bytes(w) <= room * 3 / 4;
+static bool cg__fit_late(cg__decider *d, int64_t longest) {
+    const int64_t room = d->w.target->shared_per_sm;
+    const bool several = cg__num_joins(&d->w) > 1;
+    if (!several && d->variant->vector <= 4) return false;
+    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
+    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
+    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -10375,26 +10815,26 @@ static bool cg__fit_late(ind__writer *w, int64_t longest) {
    From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
-static bool cg__fit_row(ind__writer *w, int64_t longest) {
-    const bool late = cg__reads_late(w);
-    const cg__held_words words = cg__count_held(w);
-    const ind__variant before = *w->variant;
-    const bool several = cg__num_joins(w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = cg__bytes_under_way(w) / w->target->num_sms;
+static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const bool late = cg__reads_late(&d->w);
+    const cg__held_words words = cg__count_held(&d->w);
+    const ind__variant before = *d->variant;
+    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.shifted;
+    const int64_t under_way = cg__bytes_under_way(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
-    if (late && cg__fit_late(w, longest)) return true;
+    if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(w, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
-        (several && weights ? cg__staged_bytes(w) <= w->target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(w, words.common)))
+        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
+         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                            : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(w, longest, 256, 3, 2 * under_way / 3)) return true;
-    if (!several && !shifted && cg__fits_block(w, longest, 512, 1, under_way) &&
-        words.common * w->variant->per_thread <= IND__CG_KEPT_REGISTERS)
+    if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
+        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
-    if (cg__fit_clusters(w, longest)) return true;
-    *w->variant = before;
+    if (cg__fit_clusters(d, longest)) return true;
+    *d->variant = before;
     return false;
 }
 
@@ -10405,13 +10845,13 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
    of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
    and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
    where rows of a variant may be shorter.) */
-static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int blocks) {
-    ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
-    if (w->max_cluster < 4 || !cg__choose_cluster(w, longest, threads, blocks, 2) || v->cluster > 4) return false;
+static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
+    ind__variant *v = d->variant;
+    const cg__held_words words = cg__count_held(&d->w);
+    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->cluster > 4) return false;
     v->cluster = 4;
-    cg__share_row(w, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(w) && cg__holds(w, words.values + words.common);
+    cg__share_row(d, longest);
+    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -10424,119 +10864,122 @@ static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int block
    longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
    as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
    one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
-static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    const cg__held_words words = cg__count_held(w);
-    const bool several = cg__num_joins(w) > 1;
-    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
-    const ind__variant one = *w->variant;
+static bool cg__fit_staged(cg__decider *d, int64_t longest) {
+    const cg__held_words words = cg__count_held(&d->w);
+    const bool several = cg__num_joins(&d->w) > 1;
+    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
             one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
-        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(w), NULL) &&
-            (cg__fit_four(w, longest, 288, 3) || cg__fit_four(w, longest, 320, 2)))
+        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
+            (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
             return true;
-        *w->variant = one;
-        cg__widen_cluster(w, longest, words.values + words.common);
+        *d->variant = one;
+        cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(w, longest, 256, 3, 2))
+    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
-    *w->variant = one;
-    if (one.cluster <= 8 || cg__copies_beside(w)) return true;
-    if (!cg__choose_cluster(w, longest, 512, 1, 1) ||
-        !cg__holds(w, words.values > words.staged ? words.values : words.staged))
-        *w->variant = one;
+    *d->variant = one;
+    if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+        !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
+        *d->variant = one;
     return true;
 }
 
 /* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
-static bool cg__start_at_lines(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
+static bool cg__start_at_lines(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->shifted || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
+        !ind_expr_is_int(cg__r_numel(&d->w), NULL))
         return false;
-    const uint32_t leader = cg__shift_leader(w, v->vector);
-    if (!leader || !cg__start_known(w, leader)) return false;
-    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
-    if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
-    w->leader = leader;
-    return v->shifted = w->starts_shifted = true;
+    const uint32_t leader = cg__shift_leader(&d->w, v->vector);
+    if (!leader || !cg__start_known(&d->w, leader)) return false;
+    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(&d->w, leader));
+    if (ind_known_multiple(cg__row_start(&d->w, leader), line)) return false;
+    d->plan->leader = leader;
+    return v->shifted = d->plan->starts_shifted = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
    for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
    of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
-static void cg__trim_cluster(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__trim_cluster(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
     if (v->cluster < 2 || v->pieces) return;
     const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
-    cg__share_row(w, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(w)) *v = before;
+    cg__share_row(d, longest);
+    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
 }
 
-static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
-    ind__variant *v = w->variant;
+static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
+    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    const bool fits = v->vector > 1 && cg__looped_sweeps(w) >= 2 && cg__can_stage(w) &&
-                      (stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest));
-    if (fits) cg__trim_cluster(w, longest);
-    if (!fits || !cg__choose_held(w)) {
+    const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
+                      (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
+    if (fits) cg__trim_cluster(d, longest);
+    if (!fits || !cg__choose_held(d)) {
         *v = before;
         return false;
     }
-    v->resident = stays ? w->target->num_sms * v->blocks_per_sm / v->cluster : 0;
-    v->items = cg__p_numel(w);
-    v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
+    v->resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->cluster : 0;
+    v->items = cg__p_numel(&d->w);
+    v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
-    v->grid[1] = v->grid[2] = ind_int(w->context, 1);
-    static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
-    cg__why(w, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
-            (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block",
-            stays ? "those before are worked on" : "others' are worked on", held[v->held],
-            v->once ? " and what all rows use" : "");
+    v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
+    static const char *const held[] = {"nothing", "values computed from the row", "the row"};
+    char owner[32] = "a block";
+    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
+            (long long)longest, owner,
+            stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
+            held[v->held], v->once ? ", operands that all rows share" : "");
     return true;
 }
 
-static bool cg__choose_row_staged(ind__writer *w, int64_t longest, bool stays) {
-    const ind__variant before = *w->variant;
-    if (cg__start_at_lines(w)) {
-        if (cg__stage_rows(w, longest, stays) && cg__boundary(w) > w->variant->vector) return true;
-        *w->variant = before;
+static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
+    const ind__variant before = *d->variant;
+    if (cg__start_at_lines(d)) {
+        if (cg__stage_rows(d, longest, stays) && cg__boundary(&d->w) > d->variant->vector) return true;
+        *d->variant = before;
     }
-    return cg__stage_rows(w, longest, stays);
+    return cg__stage_rows(d, longest, stays);
 }
 
 /* ======================================================================================= src/cuda/decide/row_kept.c */
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
    shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
    H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
-static bool cg__shifted_alone(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    const int way = w->way;
-    const bool several = cg__num_joins(w) > 1;
-    w->way = 0;
-    const bool kept = cg__choose_row_block(w, longest), alone = w->variant->blocks_per_sm < 2;
-    *w->variant = before;
-    w->way = way;
-    w->more_ways = false;
+static bool cg__shifted_alone(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    const int way = d->way;
+    const bool several = cg__num_joins(&d->w) > 1;
+    d->way = 0;
+    const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
+    *d->variant = before;
+    d->way = way;
+    d->more_ways = false;
     return !kept || (alone && several);
 }
 
 /* Has one block room for two rows? */
-static bool cg__stages_alone(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    w->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(w, longest, 512, 1, 2) && w->variant->cluster == 1;
-    *w->variant = before;
+static bool cg__stages_alone(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    d->variant->strategy = IND_STRATEGY_ROW_STAGED;
+    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && d->variant->cluster == 1;
+    *d->variant = before;
     return one;
 }
 
@@ -10545,12 +10988,12 @@ static bool cg__stages_alone(ind__writer *w, int64_t longest) {
    the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
-static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
-    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
-    if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
-    if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
-    if (alone && cg__choose_row_staged(w, longest, true)) return true;
-    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest, true);
+static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
+    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
+    if (d->variant->shifted) alone = cg__shifted_alone(d, longest);
+    if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
+    if (alone && cg__choose_row_staged(d, longest, true)) return true;
+    return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
 
 /* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
@@ -10558,38 +11001,39 @@ static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
    ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
    threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
    without come behind those that differ in what is held. */
-static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
-    const int way = w->way;
-    const bool late = w->variant->vector > 4 && cg__num_joins(w) > 1 && cg__reads_late(w);
-    const bool waits = longest > (late ? 128 * 32 + 2 * w->variant->vector : 512 * 16);
-    const bool found = (waits && cg__choose_row_staged(w, longest, false)) || cg__choose_row_shared(w, longest);
-    w->way = way;
+static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
+    const int way = d->way;
+    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool waits = longest > (late ? 128 * 32 + 2 * d->variant->vector : 512 * 16);
+    const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
+    d->way = way;
     return found;
 }
 
 /* May the row, which is too long for a warp, be taken to be of about the hinted length? */
-static bool cg__assumes_length(const ind__writer *w) {
-    const ind_expr row = cg__r_numel(w);
-    return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && (w->variant->to || ind_hint(row) > IND__WARP_ROW);
+static bool cg__assumes_length(const cg__decider *d) {
+    const ind_expr row = cg__r_numel(&d->w);
+    return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) &&
+           (d->variant->to || ind_hint(row) > IND__WARP_ROW);
 }
 
 /* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
    it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
    row under it. */
-static int64_t cg__guard_length(ind__writer *w) {
-    ind_context *c = w->context;
-    const ind_expr row = cg__r_numel(w), before = w->variant->guard;
+static int64_t cg__guard_length(cg__decider *d) {
+    ind_context *c = d->w.context;
+    const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (w->variant->to) longest = w->variant->to;
+    if (d->variant->to) longest = d->variant->to;
     if (longest > most) longest = most;
-    w->row_from = w->variant->to
-                      ? w->variant->from
-                      : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
-    if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
-        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
-        cg__fail(w);
-    if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
+    d->plan->row_from = d->variant->to
+                            ? d->variant->from
+                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
+        !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
+        cg__fail(&d->w);
+    if (before.id != d->variant->guard.id) d->used |= IND__ASSUME_LENGTH;
     return longest;
 }
 
@@ -10597,53 +11041,52 @@ static int64_t cg__guard_length(ind__writer *w) {
    a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
    walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
    long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
-static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
-    if (!cg__choose_row_known(w, longest)) return false;
-    if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
-        cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
+static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    const bool known =
+        ind_expr_is_int(cg__r_numel(&d->w), NULL) || cg__assumes_length(d) || d->w.kernel->run || d->plan->part;
+    if (!cg__choose_row_known(d, longest)) return false;
+    if (known || d->variant->strategy == IND_STRATEGY_ROW_STAGED ||
+        cg__whole_rounds(&d->w) + 1 >= d->variant->per_thread / d->variant->vector)
         return true;
-    *w->variant = before;
-    w->more_ways = false;
+    *d->variant = before;
+    d->more_ways = false;
     return false;
 }
 
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
-static bool cg__can_cluster(const ind__writer *w) {
-    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+static bool cg__can_cluster(const cg__decider *d) {
+    if (d->plan->part || d->w.kernel->run || d->max_cluster < 2 || !d->plan->domain.rrank) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
+            cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(w) > 0;
+    return cg__num_joins(&d->w) > 0;
 }
 
-/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
-   what the loads that begin two sweeps and the joins of a cluster take. */
-#define IND__CG_LOOPED_BYTES (128 << 10)
-
 /* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
-static int cg__looped_cluster(const ind__writer *w) {
-    const int64_t rows = ind_hint(cg__p_numel(w)), fill = w->target->num_sms - w->target->num_sms / 8;
-    const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
+static int cg__looped_cluster(const cg__decider *d) {
+    const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
+    const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
     int n = 1;
-    if (!cg__can_cluster(w)) return 1;
-    while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    if (!cg__can_cluster(d)) return 1;
+    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= d->w.target->thresholds.looped_bytes)
+        n *= 2;
     return n;
 }
 
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
-    return w->handover && registers < 48 ? 48 : registers;
+    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
+    return w->plan->handover && registers < 48 ? 48 : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
    have one at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(IND__CG_SM_REGISTERS / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
@@ -10659,179 +11102,200 @@ static int cg__most_walkers(ind__writer *w, int64_t rows) {
     return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
 }
 
+/* Why a row is not kept in registers. */
+static const char *cg__too_long(const ind__writer *w) {
+    return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
+}
+
 /* Where a block walks along each row: threads that have four steps of it or more. */
-static void cg__choose_row_looped(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t length = cg__likely_row(w), rows = ind_hint(cg__p_numel(w));
+static void cg__choose_row_looped(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t length = cg__likely_row(&d->w), rows = ind_hint(cg__p_numel(&d->w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(w, rows));
-    if (cg__knows_at_launch(w)) cg__fit_walkers(w);
-    if (rows < w->target->num_sms)
-        cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
-    else
-        cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
-    v->cluster = cg__looped_cluster(w);
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
+    if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
+    cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
+    if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
+    v->cluster = cg__looped_cluster(d);
     if (v->cluster < 2) return;
     v->fitted = (ind_expr){0};
-    cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
 }
 
 /* ========================================================================================== src/cuda/decide/split.c */
 /* ---- rows, or columns, that several blocks share */
 
 /* Can blocks share what the kernel reduces? It passes over its rows once then, and knows its sizes at the launch. */
-static bool cg__can_split(ind__writer *w, ind_strategy strategy) {
+static bool cg__can_split(cg__decider *d, ind_strategy strategy) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    w->variant->strategy = strategy;
-    if (w->kernel->run || ind__body_unbacked(w->schedule->program, w->body)) return false;
-    return w->domain.rrank > 0 && cg__sweeps(w, sweep) == 1;
+    d->variant->strategy = strategy;
+    if (d->w.kernel->run || ind__body_unbacked(d->w.schedule->program, d->w.body)) return false;
+    return d->plan->domain.rrank > 0 && cg__sweeps(&d->w, sweep) == 1;
+}
+
+/* The memory through which blocks share results: counters, and words beside them or partial results. */
+static void cg__set_split_memory(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const int own = v->strategy == IND_STRATEGY_COLUMN_SPLIT ? cg__split_columns(&d->w) : 1;
+    v->num_counters = (uint32_t)v->split_blocks;
+    v->partial_bytes = 0;
+    if (!v->split_blocks) return;
+    if (v->strategy == IND_STRATEGY_ROW_SPLIT && cg__meets_in_words(&d->w)) {
+        v->num_counters = (uint32_t)(cg__words_from(v->split_blocks) + 2 * v->split_blocks * cg__split_words(&d->w));
+        return;
+    }
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__is_reduce(&d->w, i)) v->partial_bytes += cg__partial_bytes(&d->w, i, own);
 }
 
 /* Sets the grid: `groups` of rows or columns, and for each so many blocks that all together fill the machine, but none
    has less than `least` elements of a row. */
-static void cg__set_splits(ind__writer *w, ind_expr groups, int64_t least) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    ind_expr one = ind_int(c, 1), all = ind_int(c, (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM);
+static void cg__set_splits(cg__decider *d, ind_expr groups, int64_t least) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    ind_expr one = ind_int(c, 1),
+             all = ind_int(c, (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm);
     ind_expr fill = ind_expr_floordiv(all, ind_expr_max(one, groups));
-    ind_expr useful = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, least > 1 ? least : 1));
+    ind_expr useful = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, least > 1 ? least : 1));
     v->splits = ind_expr_max(one, ind_expr_min(fill, useful));
     v->grid[0] = groups, v->grid[1] = v->splits, v->grid[2] = one;
     v->shared_bytes = ind_int(c, 0);
-    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)), limit = w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    if (cg__shares_results(w)) v->num_counters = (uint32_t)(most < limit ? most : limit);
-    if (!ind__ok(v->splits)) cg__fail(w);
+    int64_t most = cg__upper_bound(ind_expr_mul(groups, v->splits)),
+            limit = d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
+    if (cg__shares_results(&d->w)) v->split_blocks = most < limit ? most : limit;
+    cg__set_split_memory(d);
+    if (!ind__ok(v->splits)) cg__fail(&d->w);
 }
 
 /* Indices have 64 bits if a thread's position along the row, a round of steps behind the end, might not fit into 32. */
-static void cg__fit_split_steps(ind__writer *w, int64_t step) {
-    int64_t blocks = (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM;
-    ind_expr keep = w->variant->guard, end = ind_int(w->context, blocks * step * 16);
-    if (w->wide || cg__expr_fits(w, ind_expr_add(cg__r_numel(w), end), 0)) return;
-    w->variant->guard = keep;
-    w->wide = true;
-    w->variant->index_bits = 64;
+static void cg__fit_split_steps(cg__decider *d, int64_t step) {
+    int64_t blocks = (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm;
+    ind_expr keep = d->variant->guard, end = ind_int(d->w.context, blocks * step * 16);
+    if (d->plan->wide || cg__expr_fits(d, ind_expr_add(cg__r_numel(&d->w), end), 0)) return;
+    d->variant->guard = keep;
+    d->plan->wide = true;
+    d->variant->index_bits = 64;
 }
 
 /* Rows that may be too long for the registers of a block, and likely too few to fill the machine. */
-static bool cg__choose_row_split(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    int64_t least = IND__CG_SPLIT_BYTES / cg__element_bytes(w);
-    if (longest <= 65536 && cg__likely_row(w) * 8 >= longest) return false;
-    if (!cg__can_split(w, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
-    if (ind_hint(cg__p_numel(w)) * 2 > (int64_t)w->target->num_sms * IND__CG_SPLIT_PER_SM) return false;
-    v->threads = IND__CG_SPLIT_THREADS;
-    cg__fit_split_steps(w, (int64_t)v->threads * 8);
-    v->vector = cg__choose_vector(w, cg__num_vars(w) - 1, w->domain.rrank == 1);
+static bool cg__choose_row_split(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    int64_t least = d->w.target->thresholds.split_bytes / cg__element_bytes(&d->w);
+    if (longest <= 65536 && cg__likely_row(&d->w) * 8 >= longest) return false;
+    if (!cg__can_split(d, IND_STRATEGY_ROW_SPLIT) || longest < 2 * least) return false;
+    if (ind_hint(cg__p_numel(&d->w)) * 2 > (int64_t)d->w.target->num_sms * d->w.target->thresholds.split_per_sm)
+        return false;
+    v->threads = d->w.target->thresholds.split_threads;
+    cg__fit_split_steps(d, (int64_t)v->threads * 8);
+    v->vector = cg__choose_vector(d, cg__num_vars(&d->w) - 1, d->plan->domain.rrank == 1);
     v->rows = 1;
     v->per_thread = v->vector;
-    cg__set_splits(w, cg__p_numel(w), least);
-    cg__why(w, "rows too long for registers (or of unknown length): several blocks share each if they are few");
+    cg__set_splits(d, cg__p_numel(&d->w), least);
+    cg__why(d, "%s: several blocks share each row if there are few rows", cg__too_long(&d->w));
     return true;
 }
 
 /* How many neighbouring columns a thread takes: their states stay in registers, and pass through shared memory; a warp
    has no more of them than there are threads. */
-static int cg__column_vector(ind__writer *w, int states) {
+static int cg__column_vector(cg__decider *d, int states) {
     for (int n = 8; n >= 2; n /= 2) {
-        bool fits = n * states <= 128 && w->variant->threads * n * states <= IND__CG_STATIC_SHARED;
-        if (fits && 32 * n <= w->variant->threads && cg__try_vector(w, w->domain.rank - 1, n, false)) return n;
+        bool fits = n * states <= 128 && d->variant->threads * n * states <= IND__CG_STATIC_SHARED;
+        if (fits && 32 * n <= d->variant->threads && cg__try_vector(d, d->plan->domain.rank - 1, n, false)) return n;
     }
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     return 1;
 }
 
 /* Lanes along the columns, threads along the rows: the fewer, the more columns there are. */
-static bool cg__choose_column_split(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    int states = cg__state_bytes(w);
-    bool enough = outputs >= (int64_t)w->target->num_sms * 1024; /* to fill the machine with a thread each */
-    if (length < (enough ? 32 : 8) || !cg__can_split(w, IND_STRATEGY_COLUMN_SPLIT)) return false;
-    v->threads = enough ? 128 : IND__CG_SPLIT_THREADS;
+static bool cg__choose_column_split(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
+    int states = cg__state_bytes(&d->w);
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024; /* to fill the machine with a thread each */
+    if (length < (enough ? 32 : 8) || !cg__can_split(d, IND_STRATEGY_COLUMN_SPLIT)) return false;
+    v->threads = enough ? 128 : d->w.target->thresholds.split_threads;
     if (v->threads * states > IND__CG_STATIC_SHARED) return false;
-    cg__fit_split_steps(w, v->threads);
-    v->vector = v->per_thread = cg__column_vector(w, states);
+    cg__fit_split_steps(d, v->threads);
+    v->vector = v->per_thread = cg__column_vector(d, states);
     int x = cg__pow2_at_least((outputs + v->vector - 1) / v->vector, 2, 32);
     v->rows = x * v->vector;
-    int64_t least = IND__CG_SPLIT_BYTES / (v->rows * cg__element_bytes(w));
-    cg__set_splits(w, ind_expr_ceildiv(cg__p_numel(w), ind_int(w->context, v->rows)), least);
-    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each %d%s", v->rows,
-            v->threads / x, v->vector, cg__shares_results(w) ? "; several blocks share columns if they are few" : "");
+    int64_t least = d->w.target->thresholds.split_bytes / (v->rows * cg__element_bytes(&d->w));
+    cg__set_splits(d, ind_expr_ceildiv(cg__p_numel(&d->w), ind_int(d->w.context, v->rows)), least);
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per %d columns%s",
+            v->rows, v->threads / x, v->vector,
+            cg__shares_results(&d->w) ? "; several blocks share columns if there are few columns" : "");
     return true;
 }
 
 /* The second part of a FINISH: one block, as large as those of the first part, walks along what they have left. */
-static void cg__choose_finish(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__choose_finish(cg__decider *d) {
+    ind__variant *v = d->variant;
     v->strategy = IND_STRATEGY_ROW_LOOPED;
-    v->threads = w->handover->threads;
+    v->threads = d->plan->handover->threads;
     v->vector = v->rows = v->per_thread = 1;
-    cg__why(w, "the block that began last walks along what others leave");
-    cg__grid(w, cg__p_numel(w), 1);
+    cg__why(d, "the last block to start reduces the results of all blocks");
+    cg__grid(d, cg__p_numel(&d->w), 1);
 }
-
-#define IND__CG_RUN_REGISTERS 96 /* that a thread may spend on its part of the row and of the columns of a run */
 
 /* Elements of the longest row that one warp holds; of shifted rows twice as many of 16 bits, as long as nothing is put
    together from two vectors, for which registers would do no more (1501 bf16 by a warp and by a block of 64 threads:
    cross entropy 0.97 and 0.85 of a copy, H200). */
 static int64_t cg__warp_row(const ind__writer *w) {
-    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->leader)) <= 2;
+    const bool narrow = w->variant->shifted && ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) <= 2;
     return narrow && cg__shifted_reach(w) == w->variant->vector ? 2 * IND__WARP_ROW : IND__WARP_ROW;
 }
 
 /* Where warps join columns, four blocks fit on a multiprocessor with so many registers for the row and the columns, and
    the columns of a block's four warps, at most 96 * 32 * 4 words, into 48 KiB of shared memory. */
-static void cg__choose_row(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t longest = cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-    if (w->handover && w->handover->takes) {
-        cg__choose_finish(w);
+static void cg__choose_row(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t longest = cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+    if (d->plan->handover && d->plan->handover->takes) {
+        cg__choose_finish(d);
         return;
     }
-    if (cg__choose_row_split(w, longest)) return;
+    if (cg__choose_row_split(d, longest)) return;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    v->vector = w->domain.rrank ? cg__choose_vector(w, cg__num_vars(w) - 1, false) : 1;
-    v->vector = cg__shift_rows(w, v->vector, guard, aligned);
+    v->vector = d->plan->domain.rrank ? cg__choose_vector(d, cg__num_vars(&d->w) - 1, false) : 1;
+    v->vector = cg__shift_rows(d, v->vector, guard, aligned);
     v->strategy = IND_STRATEGY_ROW_BLOCK; /* for the question which loads would be kept */
-    cg__choose_kept(w);
+    cg__choose_kept(d);
     if (longest < 1) longest = 1;
-    int registers = w->kernel->run ? IND__CG_RUN_REGISTERS : IND__CG_KEPT_REGISTERS;
-    if (longest <= cg__warp_row(w) && cg__kept_words(w) * (double)longest / 32 <= registers)
-        cg__choose_row_warp(w, longest);
-    else if (!cg__choose_row_kept(w, longest))
-        cg__choose_row_looped(w);
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(w);
-    if (v->shifted) cg__why(w, "%s; its vectors start at the first boundary in it", v->why);
-    if (w->kernel->run) cg__why(w, "%s; a block joins the columns of %lld of them", v->why, (long long)w->kernel->run);
-    if (v->strategy != IND_STRATEGY_ROW_STAGED) cg__grid(w, cg__p_numel(w), w->kernel->run ? w->kernel->run : v->rows);
+    int registers = d->w.kernel->run ? d->w.target->thresholds.run_registers : d->w.target->thresholds.kept_registers;
+    if (longest <= cg__warp_row(&d->w) && cg__kept_words(&d->w) * (double)longest / 32 <= registers)
+        cg__choose_row_warp(d, longest);
+    else if (!cg__choose_row_kept(d, longest))
+        cg__choose_row_looped(d);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__wish_warp_blocks(d);
+    if (d->w.kernel->run)
+        cg__why(d, "%s; a block combines the columns of %lld rows", v->why, (long long)d->w.kernel->run);
+    if (v->strategy != IND_STRATEGY_ROW_STAGED)
+        cg__grid(d, cg__p_numel(&d->w), d->w.kernel->run ? d->w.kernel->run : v->rows);
     if (v->strategy == IND_STRATEGY_ROW_LOOPED && v->cluster > 1)
-        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(w->context, v->cluster));
+        v->grid[0] = ind_expr_mul(v->grid[0], ind_int(d->w.context, v->cluster));
 }
 
 /* Neighbouring threads go along the row, unless fewer bytes are scattered when they go along an output variable. */
-static void cg__choose_reduction(ind__writer *w) {
-    cg__analyse(w);
-    uint32_t r = cg__r_mask(w);
-    int best = cg__best_p(w, r);
-    bool column = !w->kernel->run && best >= 0 && r &&
-                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
+static void cg__choose_reduction(cg__decider *d) {
+    cg__analyse(d);
+    uint32_t r = cg__r_mask(&d->w);
+    int best = cg__best_p(&d->w, r);
+    bool column = !d->w.kernel->run && best >= 0 && r &&
+                  cg__bytes_along(&d->w, best, r, true) < cg__bytes_along(&d->w, cg__num_vars(&d->w) - 1, r, true);
+    if (column && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
     if (!column)
-        cg__choose_row(w);
-    else if (!cg__choose_column_split(w))
-        cg__choose_column(w);
+        cg__choose_row(d);
+    else if (!cg__choose_column_split(d))
+        cg__choose_column(d);
 }
 
 /* Registers that a thread has for its part of a row: of 64, with 1024 threads a block. */
-#define IND__CG_SCAN_WORDS 32
 
 /* =========================================================================================== src/cuda/decide/scan.c */
 /* 4-byte words of a scan's state: ind_scan_words in the prelude. */
@@ -10856,7 +11320,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+        if (cg__loads_chunk(w, i)) loads += w->plan->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
     }
     return ahead ? states + loads : states > loads ? states : loads;
 }
@@ -10864,18 +11328,18 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = 16;
-    if (w->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
 /* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
    they may be. */
-static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
-    while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
-    while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
-    if (n == 1) cg__no_vectors(w);
-    w->variant->vector = n;
+static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
+    while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
+    while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
+    if (n == 1) cg__no_vectors(d);
+    d->variant->vector = n;
 }
 
 /* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
@@ -10883,38 +11347,39 @@ static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
-    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
     if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
-    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
-           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+    return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
 /* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
    whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
    aligned move one element after the other. */
-static void cg__choose_scan_shift(ind__writer *w) {
+static void cg__choose_scan_shift(cg__decider *d) {
     int narrowest = 16, widest = 1, n = 1;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__moves_neighbours(w, i)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!cg__moves_neighbours(&d->w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
+        if (!d->plan->shift && !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT)) d->plan->shift = i;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
-    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
+    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 &&
+           2 * n * cg__scan_states(&d->w) <= d->w.target->thresholds.scan_words)
         n *= 2;
-    if (n == 1) w->shift = 0;
-    if (!w->shift) return;
-    w->variant->vector = n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+    if (n == 1) d->plan->shift = 0;
+    if (!d->plan->shift) return;
+    d->variant->vector = n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__moves_neighbours(&d->w, i)) d->plan->vector[i] = (uint8_t)n;
 }
 
 /* Bytes that are moved for each element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__is_access(w, i) && w->plan->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes;
 }
 
@@ -10934,30 +11399,30 @@ static bool cg__prefers_lookback(const ind__writer *w) {
 }
 
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
-static void cg__choose_lookback(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
-    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / w->target->num_sms;
+static void cg__choose_lookback(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
+    int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
     v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
     v->per_thread = lines * v->vector;
     int64_t chunk = (int64_t)v->threads * v->per_thread;
-    ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
-    ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
+    ind_expr places = ind_expr_add(cg__r_numel(&d->w), ind_int(d->w.context, cg__most_shift(&d->w)));
+    ind_expr tiles = ind_expr_ceildiv(places, ind_int(d->w.context, chunk));
     ind_expr groups =
-        ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
-    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
-    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
-    cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
-    cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
+        ind_expr_add(ind_expr_floordiv(tiles, ind_int(d->w.context, IND__CG_SCAN_GROUP)), ind_int(d->w.context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(d->w.context, cg__scan_states(&d->w)));
+    d->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(&d->w), per_row), ind_int(d->w.context, 2));
+    cg__why(d, "too few rows for one block per row: blocks share rows, %lld elements per block", (long long)chunk);
+    cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
 /* A row of at most `longest` elements in the registers of lanes with up to so many lines each, of which the fewest are
    left over. Fewer than 8 lanes with several lines would move too few neighbours at once. */
-static void cg__choose_scan_warp(ind__writer *w, int64_t longest, int lines) {
-    ind__variant *v = w->variant;
+static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
+    ind__variant *v = d->variant;
     int64_t covered = INT64_MAX;
     int best = 32;
     for (int lanes = 32; lanes >= 1; lanes /= 2) {
@@ -10971,7 +11436,7 @@ static void cg__choose_scan_warp(ind__writer *w, int64_t longest, int lines) {
     v->strategy = IND_STRATEGY_SCAN_WARP;
     v->rows = 128 / best;
     v->threads = 128;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
 /* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
@@ -10990,13 +11455,13 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
    threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
    fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
    registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
-static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
-    ind__variant *v = w->variant;
-    const bool any = cg__scans_only(w); /* number of threads; else powers of two */
+static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
+    ind__variant *v = d->variant;
+    const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
     int64_t covered = INT64_MAX;
     int most = 512;
     if (longest > most * (int64_t)lines * v->vector) return false;
-    if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(w) == 1)
+    if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(&d->w) == 1)
         most = 1024, lines /= 2;
     for (int n = lines; n >= (any ? (lines + 1) / 2 : lines); n--) {
         const int per_thread = n * v->vector;
@@ -11006,92 +11471,90 @@ static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
         v->per_thread = per_thread;
         v->threads = any ? (int)threads : cg__pow2_at_least(needed, 64, most);
     }
-    cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+    cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
     return true;
 }
 
 /* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
  */
-static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const int run = v->vector, lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
+static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     if (longest <= 32 * (int64_t)lines * run) {
-        cg__choose_scan_warp(w, longest, lines);
+        cg__choose_scan_warp(d, longest, lines);
         return;
     }
     v->strategy = IND_STRATEGY_SCAN_BLOCK;
     v->rows = 1;
-    if (cg__choose_scan_block(w, longest, lines)) return;
-    const int most = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms ? 512 : 256;
-    const int64_t length = ind_hint(cg__r_numel(w)) + cg__most_shift(w);
-    v->per_thread = cg__scan_lines(w, true, IND__CG_SCAN_WORDS) * run;
+    if (cg__choose_scan_block(d, longest, lines)) return;
+    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
+    const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
+    v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
-    if (cg__scans_only(w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
-    cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
+    cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
-
-/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
-#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
    the rows, that enough is under way, and their states fit into shared memory. */
-static void cg__choose_scan_team(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
+static void cg__choose_scan_team(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t rows = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w)),
+            most = d->w.target->num_sms * 3 / 4;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
-    cg__choose_scan_vector(w, w->domain.rank - 1, n);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    cg__choose_scan_vector(d, d->plan->domain.rank - 1, n);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        int own = cg__loads_chunk(&d->w, i) ? ind_dtype_bytes(cg__memory_dtype(&d->w, i)) : 0;
         bytes += own;
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
     int team =
-        cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+        cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
-    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
+    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(&d->w) > IND__CG_STATIC_SHARED) team /= 2;
     if (team * lanes < 128) lanes = 128 / team;
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
-    cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
+    cg__why(d, "loads are contiguous along an output dimension: %d threads per row", team);
 }
 
-static void cg__choose_scan(ind__writer *w) {
-    ind__variant *v = w->variant;
-    cg__analyse(w);
-    uint32_t r = cg__r_mask(w);
-    int best = cg__best_p(w, r);
-    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__SCAN_COLUMNS &&
-                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
+static void cg__choose_scan(cg__decider *d) {
+    ind__variant *v = d->variant;
+    cg__analyse(d);
+    uint32_t r = cg__r_mask(&d->w);
+    int best = cg__best_p(&d->w, r);
+    bool column = best >= 0 && ind_hint(cg__p_numel(&d->w)) >= IND__SCAN_COLUMNS &&
+                  cg__bytes_along(&d->w, best, r, true) < cg__bytes_along(&d->w, cg__num_vars(&d->w) - 1, r, true);
+    if (column && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
     v->vector = v->per_thread = 1;
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     v->strategy = IND_STRATEGY_SCAN_COLUMN;
-    if (column && cg__scans_only(w)) {
-        cg__choose_scan_team(w);
+    if (column && cg__scans_only(&d->w)) {
+        cg__choose_scan_team(d);
     } else if (column) {
         v->threads = v->rows = 128;
-        cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
+        cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
-        int64_t longest = v->to && cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-        cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
-        if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
-        if (cg__prefers_lookback(w)) {
-            cg__choose_lookback(w);
+        int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+        cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
+        if (v->vector == 1 && cg__scans_only(&d->w)) cg__choose_scan_shift(d);
+        if (cg__prefers_lookback(&d->w)) {
+            cg__choose_lookback(d);
             return;
         }
-        cg__choose_scan_rows(w, longest > 0 ? longest + cg__most_shift(w) : 1);
+        cg__choose_scan_rows(d, longest > 0 ? longest + cg__most_shift(&d->w) : 1);
     }
-    cg__grid(w, cg__p_numel(w), v->rows);
+    cg__grid(d, cg__p_numel(&d->w), v->rows);
 }
 
 /* =========================================================================================== src/cuda/decide/sort.c */
@@ -11109,40 +11572,41 @@ static int cg__scan_bytes(const ind__writer *w) {
 }
 
 /* In shared memory where the longest row fits, or the likely one under a guard; else where the results are stored. */
-static void cg__choose_sort(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__choose_sort(cg__decider *d) {
+    ind__variant *v = d->variant;
     const char *key;
-    cg__analyse(w);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
-    ind_expr n = cg__r_numel(w);
-    int bytes = ind_dtype_bytes(cg__sorted_dtype(w, &key));
-    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(w) - cg__scan_bytes(w)) / (bytes + 4);
+    cg__analyse(d);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
+    ind_expr n = cg__r_numel(&d->w);
+    int bytes = ind_dtype_bytes(cg__sorted_dtype(&d->w, &key));
+    int64_t most = (IND__CG_STATIC_SHARED - 16 * cg__state_bytes(&d->w) - cg__scan_bytes(&d->w)) / (bytes + 4);
     int64_t longest = cg__upper_bound(n);
     bool fits = longest <= most;
-    if (!fits && w->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(w->context, most)));
+    if (!fits && d->assume && ind_hint(n) <= most) fits = cg__guard(v, ind_expr_le(n, ind_int(d->w.context, most)));
     if (longest > most) longest = most;
     v->strategy = fits ? IND_STRATEGY_SORT_SHARED : IND_STRATEGY_SORT_LONG;
     v->vector = v->rows = 1;
     v->per_thread = (int)(longest > 0 ? longest : 1);
     if (!fits) {
-        int states = 32 * cg__state_bytes(w) + 2 * cg__scan_bytes(w);
+        int states = 32 * cg__state_bytes(&d->w) + 2 * cg__scan_bytes(&d->w);
         v->per_thread = cg__pow2_below((IND__CG_STATIC_SHARED - states) / (bytes + v->index_bits / 8));
     }
     v->threads = cg__pow2_at_least(ind_hint(n) / 2, 32, fits ? 512 : 1024);
-    cg__analyse(w); /* what is sorted where it is stored is no longer stored behind */
+    cg__analyse(d); /* what is sorted where it is stored is no longer stored behind */
     if (fits)
-        cg__why(w, "a row of at most %lld elements fits into shared memory", (long long)longest);
+        cg__why(d, "rows of at most %lld elements fit into shared memory", (long long)longest);
     else
-        cg__why(w, "rows may be longer than the %lld elements that fit into shared memory", (long long)most);
-    cg__grid(w, cg__p_numel(w), 1);
+        cg__why(d, "rows may exceed the %lld elements that fit into shared memory", (long long)most);
+    cg__grid(d, cg__p_numel(&d->w), 1);
 }
 
 /* ============================================================================================== src/cuda/assemble.c */
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
+    if (!w->context) return; /* never begun */
     ind__text_free(&w->code);
     ind__free(w->context, w->arg);
     ind__arena_free(&w->scratch);
@@ -11193,49 +11657,89 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
-    uint32_t n = k->body->num_inst + 1;
+/* The arrays of a body plan, from an arena. */
+typedef struct cg__plan_array {
+    size_t offset, element; /* in ind__body_plan; bytes of an entry */
+} cg__plan_array;
+
+static const cg__plan_array cg__plan_arrays[] = {
+    {offsetof(ind__body_plan, varies), sizeof(uint32_t)},
+    {offsetof(ind__body_plan, only_check), 1},
+    {offsetof(ind__body_plan, rooted), 1},
+    {offsetof(ind__body_plan, stage), 1},
+    {offsetof(ind__body_plan, level), 1},
+    {offsetof(ind__body_plan, kept), 1},
+    {offsetof(ind__body_plan, vector), 1},
+    {offsetof(ind__body_plan, uniform), 1},
+    {offsetof(ind__body_plan, across), 1},
+    {offsetof(ind__body_plan, through), 1},
+};
+
+/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
+    const size_t n = body->num_inst + 1;
+    ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
+    if (!plan) return NULL;
+    if (from) *plan = *from;
+    for (size_t i = 0; i < sizeof cg__plan_arrays / sizeof *cg__plan_arrays; i++) {
+        const cg__plan_array *a = &cg__plan_arrays[i];
+        void *array = ind__arena_alloc(arena, n * a->element), *source = NULL;
+        if (!array) return NULL;
+        if (from) memcpy(&source, (const char *)from + a->offset, sizeof source);
+        if (source) memcpy(array, source, n * a->element);
+        memcpy((char *)plan + a->offset, &array, sizeof array);
+    }
+    if (from) {
+        plan->domain.index =
+            (ind_expr *)ind__arena_copy(arena, from->domain.index, (body->num_index + 1) * sizeof *plan->domain.index);
+        if (!plan->domain.index) return NULL;
+    }
+    if (from && from->matmul) {
+        plan->matmul = (struct cg__mm_problem *)ind__arena_copy(arena, from->matmul, sizeof *from->matmul);
+        if (!plan->matmul) return NULL;
+    }
+    return plan;
+}
+
+/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                           const ind__body_plan *plan) {
+    const uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
-                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
                        .variant = v,
+                       .plan = plan,
                        .arena = &p->arena,
-                       .assume = assume,
-                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
     w->value = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->value);
     w->memory = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->memory);
-    w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->uniform = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
-        !w->vector || !w->uniform || !w->across || !w->through || !w->kept || !w->level || !w->runs)
-        return ind__failed(p->context);
-    memset(w->vector, 1, n);
+    if (!w->value || !w->memory || !w->known || !w->needed || !w->runs) return ind__failed(p->context);
     for (uint32_t i = 0; i < k->num_args; i++) {
         ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
-    if (!cg__find_functions(w)) return ind__failed(p->context);
-    cg__domain_init(w);
-    return w->failed ? ind__failed(p->context) : IND_OK;
+    return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
+}
+
+/* It goes with cg__free of its writer. */
+static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
+    ind_status status = cg__init(&d->w, p, k, v, NULL);
+    if (status) return status;
+    d->w.plan = d->plan = cg__new_body_plan(&d->w.scratch, NULL, k->body);
+    if (!d->plan) return ind__failed(p->context);
+    memset(d->plan->vector, 1, k->body->num_inst + 1);
+    cg__domain_init(d);
+    return d->w.failed ? ind__failed(p->context) : IND_OK;
 }
 
 /* Arguments that point to an instance's own memory. */
@@ -11260,7 +11764,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
+    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -11308,8 +11812,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
-    if (!status && ind__ok(w->lookback))
-        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    if (!status && ind__ok(w->plan->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
     if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
@@ -11370,14 +11874,21 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
 
 /* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
-    ind__variant *v = w->variant;
+    const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
         if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
         ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
         cg__data_formula(w, t, v->grid[d]);
         ind__textf(t, ") return;\n");
-        v->grid[d] = cg__most(w, v->grid[d], "grid");
     }
+}
+
+/* The launch itself then: a formula of what is known when it starts. */
+static void cg__bound_launch(ind__writer *w, ind__variant *v) {
+    if (!ind__body_unbacked(w->schedule->program, w->body)) return;
+    for (int d = 0; d < 3; d++)
+        if (ind__ok(v->grid[d]) && ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED))
+            v->grid[d] = cg__most(w, v->grid[d], "grid");
     if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
 }
 
@@ -11419,7 +11930,7 @@ static bool cg__has_piece(const ind__pieces *set, int piece) {
 static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!cg__has_piece(pieces, i)) continue;
-        ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
+        for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
 }
@@ -11446,7 +11957,7 @@ static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
 
 /* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
-    bool copies = false, any = false;
+    bool copies = false;
     if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
@@ -11454,20 +11965,17 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
         const char *name = cg__buffer(w, w->arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
-        any = true;
         cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
         if (!copied) ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
     }
     if (copies) ind__textf(t, "const unsigned long long evict_last = ind_evict_last_policy();\n");
     t->indent--;
-    if (any) cg__why(w, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
 /* Prelude, signature and body become the variant's source. */
-static ind_status cg__assemble(ind__writer *w) {
-    ind__variant *v = w->variant;
+static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
@@ -11485,6 +11993,7 @@ static ind_status cg__assemble(ind__writer *w) {
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
+    cg__bound_launch(w, v);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     for (uint32_t i = 0; v->arg && i < w->num_args; i++)
         if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];
@@ -11496,41 +12005,45 @@ static ind_status cg__assemble(ind__writer *w) {
     return failed ? ind__failed(w->context) : IND_OK;
 }
 
-/* ================================================================================================ src/cuda/tuning.c */
-/* ---- tuning */
+/* ========================================================================================== src/cuda/decide/tuned.c */
+/* ---- tuning: what was measured takes the place of what the formulas choose */
 
 /* A row's part of a thread is so long that all threads together have the row; as for the formulas' choice it must fit
    into registers. */
-static bool cg__retune_row_block(ind__writer *w, int threads) {
-    ind__variant *v = w->variant;
-    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(w);
+static bool cg__retune_row_block(cg__decider *d, int threads) {
+    ind__variant *v = d->variant;
+    const int64_t vectors = (int64_t)v->per_thread / v->vector * cg__round_lanes(&d->w);
     const ind__variant before = *v;
-    const int64_t lanes = cg__choose_pieces(w, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
-    if (per_thread > 64 ||
-        cg__kept_words(w) * (double)per_thread + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads) {
+    const int64_t lanes = cg__choose_pieces(d, threads), per_thread = (vectors + lanes - 1) / lanes * v->vector;
+    if (per_thread > 64 || cg__kept_words(&d->w) * (double)per_thread + d->w.target->thresholds.other_registers >
+                               d->w.target->sm_registers / threads) {
         *v = before;
         return false;
     }
     v->per_thread = (int)per_thread;
     v->threads = threads;
     if (v->blocks_per_sm > 1)
-        v->blocks_per_sm = cg__fit_anyway(w) ? 0 : cg__blocks_of(w, cg__wished_registers(w, cg__looped_sweeps(w) == 1));
+        v->blocks_per_sm = cg__fit_anyway(&d->w)
+                               ? 0
+                               : cg__blocks_of(&d->w, cg__wished_registers(&d->w, cg__looped_sweeps(&d->w) == 1));
     return true;
 }
 
 /* Gives the blocks another number of threads, where all else that was chosen is right for any or follows from it. */
-static bool cg__retune_threads(ind__writer *w, int threads) {
-    ind__variant *v = w->variant;
+static bool cg__retune_threads(cg__decider *d, int threads) {
+    ind__variant *v = d->variant;
     const int lanes = v->rows ? v->threads / v->rows : 0;
     bool fits = false;
     const bool any = v->strategy == IND_STRATEGY_ROW_BLOCK || cg__power_of_two(threads);
-    if (threads < 32 || threads > 1024 || threads % 32 || !any || w->kernel->run || v->shifted) return false;
+    if (threads < 32 || threads > 1024 || threads % 32 || !any || d->w.kernel->run || v->shifted) return false;
     switch (v->strategy) {
     case IND_STRATEGY_POINTWISE: fits = true; break;
     case IND_STRATEGY_ROW_WARP: fits = threads >= lanes && v->batch < 2; break;
-    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(w, threads); break;
+    case IND_STRATEGY_ROW_BLOCK: fits = threads >= 64 && !ind__ok(v->fitted) && cg__retune_row_block(d, threads); break;
     case IND_STRATEGY_ROW_LOOPED: fits = true; break;
-    case IND_STRATEGY_COLUMN: fits = threads >= v->rows && threads * cg__state_bytes(w) <= IND__CG_STATIC_SHARED; break;
+    case IND_STRATEGY_COLUMN:
+        fits = threads >= v->rows && threads * cg__state_bytes(&d->w) <= IND__CG_STATIC_SHARED;
+        break;
     default: break;
     }
     if (!fits) return false;
@@ -11541,77 +12054,143 @@ static bool cg__retune_threads(ind__writer *w, int threads) {
 }
 
 /* As many of a thread's vectors, or of its rows, together: where there may be several at all. */
-static bool cg__retune_together(ind__writer *w, int num) {
-    ind__variant *v = w->variant;
-    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || w->kernel->run || v->shifted) return false;
+static bool cg__retune_together(cg__decider *d, int num) {
+    ind__variant *v = d->variant;
+    if (!cg__power_of_two(num) || num > IND__CG_MAX_BATCH || d->w.kernel->run || v->shifted) return false;
     if (v->strategy == IND_STRATEGY_POINTWISE && v->per_thread > v->vector) {
         v->per_thread = num * v->vector;
         return true;
     }
     if (v->strategy != IND_STRATEGY_ROW_WARP) return false;
-    v->rows = v->threads / cg__row_threads(w) * num;
+    v->rows = v->threads / cg__row_threads(&d->w) * num;
     v->batch = num > 1 ? num : 0;
     return true;
 }
 
-static void cg__retune(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const ind__tuning t = w->tuning;
-    if (t.threads && cg__retune_threads(w, t.threads)) {
+static void cg__retune(cg__decider *d) {
+    ind__variant *v = d->variant;
+    const ind__tuning t = d->tuning;
+    if (t.threads && cg__retune_threads(d, t.threads)) {
         v->tuned.threads = t.threads;
-        cg__why(w, "%s; tuned to %d threads", v->why, t.threads);
+        cg__why(d, "%s; tuned: %d threads", v->why, t.threads);
     }
-    if (t.together && cg__retune_together(w, t.together)) {
+    if (t.together && cg__retune_together(d, t.together)) {
         v->tuned.together = t.together;
-        cg__why(w, "%s; tuned to %d together", v->why, t.together);
+        cg__why(d, "%s; tuned: %d in flight", v->why, t.together);
     }
     if (t.way) {
         v->tuned.way = t.way;
-        cg__why(w, "%s; tuned to that", v->why);
+        cg__why(d, "%s; tuned: this variant", v->why);
     }
     if (!v->tuned.threads && !v->tuned.together) return;
-    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(w, cg__p_numel(w), v->rows);
-    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(w, cg__p_numel(w), (int64_t)v->threads * v->per_thread);
+    if (v->strategy == IND_STRATEGY_ROW_WARP) cg__grid(d, cg__p_numel(&d->w), v->rows);
+    if (v->strategy == IND_STRATEGY_POINTWISE) cg__grid(d, cg__p_numel(&d->w), (int64_t)v->threads * v->per_thread);
 }
 
-/* Decides and writes the body. */
-static ind_status cg__emit_kernel(ind__writer *w) {
-    ind_status status = IND_OK;
-    if (w->kernel->kind == IND_KERNEL_MATMUL) {
-        cg__analyse(w);
-        cg__choose_index_bits(w);
-        status = cg__choose_matmul(w, w->variant);
-        if (!status) status = cg__emit_matmul(w);
-    } else {
-        if (!ind__loops_drop_ones(&w->domain)) cg__fail(w);
-        cg__split_vars(w);
-        if (w->failed) return ind__failed(w->context);
-        if (w->kernel->kind == IND_KERNEL_REDUCTION)
-            cg__choose_reduction(w);
-        else if (w->kernel->kind == IND_KERNEL_SCAN)
-            cg__choose_scan(w);
-        else if (w->kernel->kind == IND_KERNEL_SORT)
-            cg__choose_sort(w);
-        else
-            cg__choose_pointwise(w);
-        if (!w->part) cg__retune(w);
-        if (w->failed) return ind__failed(w->context);
-        status = w->kernel->kind == IND_KERNEL_REDUCTION          ? cg__emit_reduction(w)
-                 : w->kernel->kind == IND_KERNEL_SCAN             ? cg__emit_scan_kernel(w)
-                 : w->kernel->kind == IND_KERNEL_SORT             ? cg__emit_sort(w)
-                 : w->variant->strategy == IND_STRATEGY_TRANSPOSE ? cg__emit_transpose(w, w->tile_y)
-                 : w->variant->strategy == IND_STRATEGY_MASKED    ? cg__emit_masked(w)
-                                                                  : cg__emit_pointwise(w);
+/* ========================================================================================= src/cuda/decide/decide.c */
+/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+static void cg__choose_kept_loads(cg__decider *d) {
+    const ind__variant *v = d->variant;
+    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
+    if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    if (cg__splits_rows(&d->w)) return;
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(d);
+}
+
+/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+static void cg__note_eviction(cg__decider *d) {
+    const ind__writer *w = &d->w;
+    bool any = false;
+    if (w->plan->part || !cg__evicts_last(w)) return;
+    for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
+    if (any) cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
+}
+
+static void cg__choose_strategy(cg__decider *d) {
+    switch (d->w.kernel->kind) {
+    case IND_KERNEL_REDUCTION: cg__choose_reduction(d); break;
+    case IND_KERNEL_SCAN: cg__choose_scan(d); break;
+    case IND_KERNEL_SORT: cg__choose_sort(d); break;
+    default: cg__choose_pointwise(d); break;
     }
+}
+
+/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+static ind_status cg__decide(cg__decider *d) {
+    if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
+        cg__analyse(d);
+        cg__choose_index_bits(d);
+        return cg__choose_matmul(d, d->variant);
+    }
+    if (!ind__loops_drop_ones(&d->plan->domain)) cg__fail(&d->w);
+    cg__split_vars(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_strategy(d);
+    if (!d->plan->part) cg__retune(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_kept_loads(d);
+    cg__note_eviction(d);
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
+}
+
+/* ============================================================================================ src/cuda/emit/write.c */
+static ind_status cg__emit_body(ind__writer *w) {
+    switch (w->kernel->kind) {
+    case IND_KERNEL_MATMUL: return cg__emit_matmul(w);
+    case IND_KERNEL_REDUCTION: return cg__emit_reduction(w);
+    case IND_KERNEL_SCAN: return cg__emit_scan_kernel(w);
+    case IND_KERNEL_SORT: return cg__emit_sort(w);
+    default: break;
+    }
+    if (w->variant->strategy == IND_STRATEGY_TRANSPOSE) return cg__emit_transpose(w, w->plan->tile_y);
+    return w->variant->strategy == IND_STRATEGY_MASKED ? cg__emit_masked(w) : cg__emit_pointwise(w);
+}
+
+static ind_status cg__write_once(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                                 const ind__body_plan *plan) {
+    ind_status status = cg__init(w, p, k, v, plan);
+    if (!status) status = cg__emit_body(w);
     if (status) return status;
     return w->failed || w->code.failed ? ind__failed(w->context) : IND_OK;
 }
 
+static bool cg__same_text(const ind__writer *a, const ind__writer *b) {
+    return a->code.size == b->code.size && (!a->code.size || !memcmp(a->code.data, b->code.data, a->code.size)) &&
+           !memcmp(&a->prelude, &b->prelude, sizeof a->prelude) && a->num_args == b->num_args;
+}
+
+/* Where stages are verified: the text is the same if it is written again, from a copy of what was decided. */
+static ind_status cg__check_text(ind_plan *p, const ind__writer *first) {
+    ind__arena arena = {.context = p->context};
+    const ind__variant variant = *first->variant;
+    const ind__body_plan *plan = cg__new_body_plan(&arena, first->plan, first->body);
+    ind__writer again = {0};
+    const uint32_t refusals = ind__refusals(p->context);
+    ind_status status = plan ? cg__write_once(&again, p, first->kernel, &variant, plan) : ind__failed(p->context);
+    if (!status) status = ind__refused_since(p->context, refusals);
+    if (!status && !cg__same_text(&again, first))
+        status =
+            ind__fail(p->context, IND_VERIFY, "kernel %s: a copy of its plan gives another text", first->kernel->name);
+    cg__free(&again);
+    ind__arena_free(&arena);
+    return status;
+}
+
+/* Writes the body of a kernel that d has decided. *w is fresh, and the caller's to free. */
+static ind_status cg__write_body(ind__writer *w, ind_plan *p, const cg__decider *d) {
+    ind_status status = cg__write_once(w, p, d->w.kernel, d->variant, d->plan);
+    return !status && ind__verifying(p->context) ? cg__check_text(p, w) : status;
+}
+
+/* ======================================================================================= src/cuda/decide/variants.c */
+/* ---- the variants of a kernel */
+
 /* Sizes that are passed must fit the index type too; false: they do not, and 64 bits must be used. */
-static bool cg__sizes_fit(ind__writer *w) {
-    if (w->wide) return true;
+static bool cg__sizes_fit(cg__decider *d, const ind__writer *w) {
+    if (d->plan->wide) return true;
     for (uint32_t i = 0; i < w->num_args; i++)
-        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(w, w->arg[i].size, 0))
+        if (w->arg[i].kind == IND__ARG_SIZE && !w->arg[i].reciprocal && !cg__expr_fits(d, w->arg[i].size, 0))
             return false;
     return true;
 }
@@ -11623,23 +12202,26 @@ static ind_status cg__plan_way(ind_plan *p, const ind_kernel *k, ind__variant *v
                                int *used) {
     const bool alone = way >= IND__CG_ALONE;
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        cg__decider d;
+        ind__writer w = {0};
         *v = (ind__variant){.assume = assume,
                             .vector = assume ? 8 : 1,
                             .from = p->from,
                             .to = p->to,
                             .dependent = cg__launches_dependent(p)};
-        ind_status status = cg__init(&w, p, k, v, assume);
-        w.force_wide = attempt == 1;
+        ind_status status = cg__init_decider(&d, p, k, v, assume);
+        d.force_wide = attempt == 1;
         v->way = way;
-        w.way = alone ? way - IND__CG_ALONE : way;
-        if (alone) w.max_cluster = 1;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
-        if (!status && fits) status = cg__assemble(&w);
-        *more = w.more_ways;
-        *used |= w.used;
+        d.way = alone ? way - IND__CG_ALONE : way;
+        if (alone) d.max_cluster = 1;
+        if (!status) status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
+        if (!status && fits) status = cg__assemble(&w, v);
+        *more = d.more_ways;
+        *used |= d.used;
         cg__free(&w);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -11815,8 +12397,7 @@ static ind_status cg__plan_kernel(ind_plan *p, const ind_kernel *k, ind_kernel_p
    the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
    tensors does not grow with their number. */
 
-#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
-#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
 
 /* How a kernel is made as a part of a launch. */
 typedef struct cg__part {
@@ -11828,6 +12409,7 @@ typedef struct cg__part {
     const char *outside;  /* what stands before it: ind_wgmma_tile */
     ind__pieces prelude;
     bool barrier; /* all threads of the block must take part */
+    bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -11851,7 +12433,7 @@ static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
@@ -11875,14 +12457,15 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions       ? "it calls a function of the user"
-                    : ind__ok(w->lookback) ? "its blocks wait for one another"
-                                           : NULL;
+    part->why_not = w->num_functions             ? "it calls a function of the user"
+                    : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
+                                                 : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
                  cg__sorts_rows(w); /* in functions of the prelude */
+    part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
@@ -12139,7 +12722,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__join_parts(&x);
     snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
-    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+    ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
@@ -12161,14 +12744,17 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        cg__decider d;
+        ind__writer w = {0};
         ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, assume);
-        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
+        ind_status status = cg__init_decider(&d, p, k, &v, assume);
+        d.force_wide = attempt == 1, d.part_threads = threads;
+        if (!status) d.plan->part = true, status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__keep_part(&w, part);
         cg__free(&w);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -12194,7 +12780,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     if (cg__is_product(first))
         return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
                !strcmp(first->outside, part->outside);
-    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    if (part->barrier) return part->variant.threads == threads && part->narrow;
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 
@@ -12343,9 +12929,6 @@ static ind_status cg__plan_launch(ind_plan *p, uint32_t first, uint32_t num) {
    through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
-#define IND__CG_MOST_LOOKS 2   /* of a lane of a warp */
-#define IND__CG_TRIP_NS    500 /* of a word from one block to another, through the L2 of an H200 */
-
 static const char cg__finish_text[] =
     "// What the block has found of its own rows.\n"
     "static IND_INLINE unsigned *ind_own() {\n"
@@ -12457,49 +13040,55 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__is_access(w, i) || cg__handed(w, i) < 0) continue;
         const bool whole = inst->op == op && !inst->arg[op == IND_LOOP_LOAD ? 0 : 1] && !inst->reduction;
-        if (!whole || w->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
+        if (!whole || w->plan->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
         found++;
     }
-    return found == w->handover->num;
+    return found == w->plan->handover->num;
 }
 
 /* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
    all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
+    if (w->num_functions || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
-        return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
-               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);
+        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
+               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
     return (s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_LOOPED) &&
-           w->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->domain.var[0]);
+           w->plan->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
-    ind__writer w;
+    cg__decider d;
+    ind__writer w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
-    ind_status status = cg__init(&w, p, &p->schedule->kernel[part->kernel], &v, v.assume);
-    w.part = true;
-    w.handover = h;
-    w.tuning = (ind__tuning){0};
-    w.lookback = ind_int(p->context, 1);
-    if (!h->takes && !status) h->rows = cg__p_numel(&w);
-    if (!status) w.lookback = ind_expr_add(w.lookback, ind_expr_mul(ind_int(p->context, h->num), h->rows));
-    if (!status) status = cg__emit_kernel(&w);
-    *able = !status && cg__suits_finish(&w) && cg__sizes_fit(&w);
+    ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
+    d.tuning = (ind__tuning){0};
+    *able = false;
+    if (!status) {
+        d.plan->part = true;
+        d.plan->handover = h;
+        if (!h->takes) h->rows = cg__p_numel(&d.w);
+        d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
+        status = cg__decide(&d);
+    }
+    if (!status) *able = cg__suits_finish(&d.w);
+    if (!status && *able) status = cg__write_body(&w, p, &d);
+    *able = *able && !status && cg__sizes_fit(&d, &w);
     if (*able) status = cg__keep_part(&w, part);
     cg__free(&w);
+    cg__free(&d.w);
     return status;
 }
 
 /* A warp takes but one round of them, a block no more than there are at once. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
-    const int rounds = h->threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
+    const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
-    const int64_t blocks = (int64_t)p->target.num_sms * (IND__CG_SM_THREADS / h->threads);
+    const int64_t blocks = (int64_t)p->target.num_sms * (p->target.sm_threads / h->threads);
     return h->threads > 32 && most > blocks ? blocks : most;
 }
 
@@ -12568,9 +13157,8 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
-    ind__textf(&why,
-               "%s; %sthe block that began last takes what is found of each, in place of the next kernel's launch",
-               rows->why, h->threads < v->threads ? "a warp of " : "");
+    ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
+               h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
     v->source_bytes = x.text.size;
@@ -12623,7 +13211,7 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
     if (status || !able) return status;
     const int64_t likely = ind_hint(h.rows);
-    const bool warp = likely <= 32 * IND__CG_MOST_LOOKS;
+    const bool warp = likely <= 32 * p->target.thresholds.most_looks;
     cg__handover few = h;
     h.threads = rows.variant.threads, h.looks = 1;
     few.threads = 32, few.looks = likely > 32 ? (int)((likely + 31) / 32) : 1;
@@ -12957,58 +13545,137 @@ ind_status ind__plan_create(ind_context *c, const ind_schedule *s, const ind_tar
     return status;
 }
 
-/* ============================================================================================= src/cuda/cost/arch.c */
-/* --------------------------------------------------------------------------------------------------- >>arch */
+/* ==================================================================================== src/cuda/cost/architectures.c */
+/* ------------------------------------------------------------------------------------------- >>architectures */
 
-/* Shared memory in bytes per block (opt-in) and per multiprocessor (CUDA C Programming Guide, table of technical
-   specifications), blocks of a cluster (8 everywhere; more if the device is asked for it); number of multiprocessors of
-   the common board, its L2, and its rates as NVIDIA's data sheets state them:
-   GB/s of memory (bytes a nanosecond), GFLOP/s of f32 and, without sparsity, of bf16 tensor cores summing in f32. */
-static const struct {
+/* Limits per multiprocessor and per block (CUDA C++ Programming Guide, "Compute Capabilities", table of technical
+   specifications). Clusters of 16 blocks need the non-portable size, which launches ask for. */
+typedef struct cg__architecture {
     int sm;
-    bool specific; /* has an "a" form */
-    int num_sms, shared_per_block, shared_per_sm, l2_bytes, max_cluster;
-    int memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
-} cg__archs[] = {
-    {80, false, 108, 166912, 167936, 40 << 20, 1, 2039, 19500, 312000},    /* A100 80 GB SXM */
-    {86, false, 84, 101376, 102400, 6 << 20, 1, 768, 38700, 154800},       /* RTX A6000 */
-    {87, false, 16, 166912, 167936, 4 << 20, 1, 204, 5300, 42500},         /* Jetson AGX Orin */
-    {89, false, 142, 101376, 102400, 96 << 20, 1, 864, 91600, 362000},     /* L40S */
-    {90, true, 132, 232448, 233472, 50 << 20, 16, 4800, 67000, 989000},    /* H200 SXM */
-    {100, true, 148, 232448, 233472, 126 << 20, 16, 8000, 75000, 2250000}, /* B200 */
-    {103, true, 148, 232448, 233472, 126 << 20, 16, 8000, 75000, 2250000}, /* B300 */
-    {120, true, 170, 101376, 102400, 96 << 20, 8, 1792, 104800, 209500},   /* RTX 5090 */
+    bool specific; /* it has an "a" form with architecture-specific instructions */
+    int sm_registers, sm_threads, shared_per_sm, shared_per_block, block_shared, max_cluster;
+    const char *device; /* that stands for it where none is named: a row of cg__devices */
+} cg__architecture;
+
+static const cg__architecture cg__architectures[] = {
+    {80, false, 65536, 2048, 167936, 166912, 1024, 1, "A100"},
+    {86, false, 65536, 1536, 102400, 101376, 1024, 1, "RTX A6000"},
+    {87, false, 65536, 1536, 167936, 166912, 1024, 1, "Jetson AGX Orin"},
+    {89, false, 65536, 1536, 102400, 101376, 1024, 1, "L40S"},
+    {90, true, 65536, 2048, 233472, 232448, 1024, 16, "H200"},
+    {100, true, 65536, 2048, 233472, 232448, 1024, 16, "B200"},
+    {103, true, 65536, 2048, 233472, 232448, 1024, 16, "B300"},
+    {120, true, 65536, 1536, 102400, 101376, 1024, 8, "RTX 5090"},
 };
-#define IND__CG_NUM_ARCHS (sizeof cg__archs / sizeof cg__archs[0])
+
+/* The row of the compute capability, or of the last one before it. */
+static const cg__architecture *cg__architecture_of(int sm) {
+    const cg__architecture *found = cg__architectures;
+    for (size_t i = 0; i < sizeof cg__architectures / sizeof *cg__architectures; i++)
+        if (cg__architectures[i].sm <= sm) found = &cg__architectures[i];
+    return found;
+}
+
+/* ========================================================================================== src/cuda/cost/devices.c */
+/* ------------------------------------------------------------------------------------------------- >>devices */
+
+/* Devices by name, for work without one, from NVIDIA's data sheets: multiprocessors, bytes of L2, GB/s of memory (bytes
+   per ns), GFLOP/s of f32 and of dense 16-bit tensor cores that sum in f32. A device that is opened says its
+   multiprocessors, shared memory and L2 itself. */
+typedef struct cg__device {
+    const char *name;
+    int sm, num_sms, l2_bytes, memory_bytes_per_ns, f32_flops_per_ns, tensor_flops_per_ns;
+} cg__device;
+
+static const cg__device cg__devices[] = {
+    {"A100", 80, 108, 40 << 20, 2039, 19500, 312000}, /* 80 GB SXM */
+    {"RTX A6000", 86, 84, 6 << 20, 768, 38700, 154800},     {"Jetson AGX Orin", 87, 16, 4 << 20, 204, 5300, 42500},
+    {"L4", 89, 58, 48 << 20, 300, 30300, 121000},           {"L40S", 89, 142, 96 << 20, 864, 91600, 362000},
+    {"RTX 4090", 89, 128, 72 << 20, 1008, 82600, 165200},   {"H100", 90, 132, 50 << 20, 3350, 67000, 989000}, /* SXM */
+    {"H200", 90, 132, 50 << 20, 4800, 67000, 989000},                                                         /* SXM */
+    {"B200", 100, 148, 126 << 20, 8000, 75000, 2250000},    {"B300", 103, 148, 126 << 20, 8000, 75000, 2250000},
+    {"RTX 5090", 120, 170, 96 << 20, 1792, 104800, 209500},
+};
+
+static const cg__device *cg__device_named(const char *name) {
+    for (size_t i = 0; i < sizeof cg__devices / sizeof *cg__devices; i++)
+        if (!strcmp(cg__devices[i].name, name)) return &cg__devices[i];
+    return NULL;
+}
+
+/* =========================================================================================== src/cuda/cost/target.c */
+/* ---------------------------------------------------------------------------------------------- >>thresholds */
+
+static const ind_thresholds cg__default_thresholds = {
+#define X(field, value, meaning, source) .field = value,
+    IND_THRESHOLDS(X)
+#undef X
+};
+
+static void cg__set_default(int *field, int value) {
+    if (!*field) *field = value;
+}
+
+static void cg__threshold_defaults(ind_thresholds *t) {
+#define X(field, value, meaning, source) cg__set_default(&t->field, cg__default_thresholds.field);
+    IND_THRESHOLDS(X)
+#undef X
+}
+
+static void cg__device_defaults(ind_target *t, const cg__device *d) {
+    cg__set_default(&t->num_sms, d->num_sms);
+    cg__set_default(&t->l2_bytes, d->l2_bytes);
+    cg__set_default(&t->memory_bytes_per_ns, d->memory_bytes_per_ns);
+    cg__set_default(&t->f32_flops_per_ns, d->f32_flops_per_ns);
+    cg__set_default(&t->tensor_flops_per_ns, d->tensor_flops_per_ns);
+    cg__set_default(&t->launch_ns, 1000);
+}
 
 void ind__target_defaults(ind_target *t) {
     if (!t->sm) {
         t->sm = 90;
         t->specific = true;
     }
-    size_t a = 0;
-    for (size_t i = 0; i < IND__CG_NUM_ARCHS; i++)
-        if (cg__archs[i].sm <= t->sm) a = i;
-    if (!t->num_sms) t->num_sms = cg__archs[a].num_sms;
-    if (!t->shared_per_block) t->shared_per_block = cg__archs[a].shared_per_block;
-    if (!t->shared_per_sm) t->shared_per_sm = cg__archs[a].shared_per_sm;
-    if (!t->l2_bytes) t->l2_bytes = cg__archs[a].l2_bytes;
-    if (!t->max_cluster) t->max_cluster = cg__archs[a].max_cluster;
-    if (!t->registers_per_thread) t->registers_per_thread = 255;
-    if (!t->memory_bytes_per_ns) t->memory_bytes_per_ns = cg__archs[a].memory_bytes_per_ns;
-    if (!t->f32_flops_per_ns) t->f32_flops_per_ns = cg__archs[a].f32_flops_per_ns;
-    if (!t->tensor_flops_per_ns) t->tensor_flops_per_ns = cg__archs[a].tensor_flops_per_ns;
-    if (!t->launch_ns) t->launch_ns = 1000;
+    const cg__architecture *a = cg__architecture_of(t->sm);
+    cg__set_default(&t->shared_per_block, a->shared_per_block);
+    cg__set_default(&t->shared_per_sm, a->shared_per_sm);
+    cg__set_default(&t->max_cluster, a->max_cluster);
+    cg__set_default(&t->registers_per_thread, 255);
+    cg__set_default(&t->sm_registers, a->sm_registers);
+    cg__set_default(&t->sm_threads, a->sm_threads);
+    cg__set_default(&t->block_shared, a->block_shared);
+    cg__device_defaults(t, cg__device_named(a->device));
+    cg__threshold_defaults(&t->thresholds);
 }
 
 void ind__target_name(const ind_target *t, char out[16]) {
     snprintf(out, 16, "sm_%d%s", t->sm % 10000, t->specific ? "a" : "");
 }
 
+/* The names that ind__target_parse takes. */
+static void cg__target_names(ind__text *t) {
+    const size_t archs = sizeof cg__architectures / sizeof *cg__architectures;
+    const size_t devices = sizeof cg__devices / sizeof *cg__devices;
+    for (size_t i = 0; i < archs; i++) {
+        const cg__architecture *a = &cg__architectures[i];
+        ind__textf(t, "sm_%d, ", a->sm);
+        if (a->specific) ind__textf(t, "sm_%da, ", a->sm);
+    }
+    for (size_t i = 0; i < devices; i++)
+        ind__textf(t, "%s%s%s", i + 1 < devices ? "" : "and ", cg__devices[i].name, i + 1 < devices ? ", " : "");
+}
+
 ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
-    for (size_t i = 0; arch && t && i < IND__CG_NUM_ARCHS; i++)
-        for (int specific = 0; specific <= cg__archs[i].specific; specific++) {
-            ind_target one = {.sm = cg__archs[i].sm, .specific = specific};
+    const cg__device *device = arch && t ? cg__device_named(arch) : NULL;
+    if (device) {
+        *t = (ind_target){.sm = device->sm, .specific = cg__architecture_of(device->sm)->specific};
+        cg__device_defaults(t, device);
+        ind__target_defaults(t);
+        return IND_OK;
+    }
+    for (size_t i = 0; arch && t && i < sizeof cg__architectures / sizeof *cg__architectures; i++)
+        for (int specific = 0; specific <= cg__architectures[i].specific; specific++) {
+            ind_target one = {.sm = cg__architectures[i].sm, .specific = specific};
             char name[16];
             ind__target_name(&one, name);
             if (strcmp(name, arch)) continue;
@@ -13016,10 +13683,12 @@ ind_status ind__target_parse(ind_context *c, const char *arch, ind_target *t) {
             *t = one;
             return IND_OK;
         }
-    return ind__fail(c, IND_INVALID_ARGUMENT,
-                     "unknown architecture \"%s\": allowed are sm_80, sm_86, sm_87, sm_89, sm_90, "
-                     "sm_90a, sm_100, sm_100a, sm_103, sm_103a, sm_120 and sm_120a",
-                     arch ? arch : "");
+    ind__text names = {.context = c};
+    cg__target_names(&names);
+    ind_status status = ind__fail(c, IND_INVALID_ARGUMENT, "unknown target \"%s\": allowed are %s", arch ? arch : "",
+                                  names.data && !names.failed ? names.data : "sm_80 and above");
+    ind__text_free(&names);
+    return status;
 }
 
 /* ================================================================================================ src/cuda/verify.c */
@@ -13100,10 +13769,10 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
-    if (v->stays && (!staged || v->resident < 1)) return "blocks that stay, and no row in work";
+    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
+    if (v->stays && (!staged || v->resident < 1)) return "persistent blocks without rows";
     if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
-        return "pieces of a row that is not held";
+        return "segments of a row that is not in registers";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const char *finish = cg__broken_finish(p, k, v);
@@ -13175,15 +13844,16 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
-    ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
-               v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
+    ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
+               v->per_thread, v->vector, v->rows, v->index_bits);
+    if (v->shifted) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
     if (v->pieces)
-        ind__textf(t, "%d whole pieces of a row in each round, of %d lanes each\n", v->pieces, v->piece_lanes);
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->pieces, v->piece_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
     if (ind__ok(v->fitted)) {
-        cg__print_expr_field(t, "of these threads ", v->fitted);
+        cg__print_expr_field(t, "active threads ", v->fitted);
         ind__textf(t, "\n");
     }
     cg__print_expr_field(t, "grid ", v->grid[0]);
@@ -13192,20 +13862,20 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
     ind__textf(t, " bytes\n");
     if (v->num_counters)
-        ind__textf(t, "the blocks along y of the grid share their results: %u counters, %lld bytes at most\n",
+        ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
                    v->num_counters, (long long)v->partial_bytes);
     if (ind__ok(v->guard)) {
-        cg__print_expr_field(t, "only if ", v->guard);
+        cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
     }
-    if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
-    if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
+    if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
+    if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
-    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    if (v->spilled) ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->spilled);
+    if (v->crowded) ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->crowded);
     for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
-        ind__textf(t, "if it spills%s, %s: %s\n",
-                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+        ind__textf(t, "fallback if it spills%s: %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
@@ -13220,8 +13890,7 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     else if (wanted != kernel)
         ind__textf(
             t,
-            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
-            "more shared memory, arguments or functions of the user than it can\n",
+            "not in the launch of kernel %u: their threads, shared memory and arguments do not fit into one launch\n",
             wanted);
 }
 
@@ -13239,16 +13908,16 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
-        if (k->body->call) ind__textf(t, "opaque call of %s\n", k->body->call->name);
+        if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
         ind__textf(t, "\n");
         t->indent--;
     }
-    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
-        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
         p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
         p->target.launch_ns);
 }

@@ -7260,8 +7260,8 @@ ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     if (ind__expr_has_kind(known, IND_SYMBOL_UNBACKED) || !ind__expr_is_size(known)) {
         char text[512];
         ind_expr_print(condition, text, sizeof text);
-        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it hangs on %s, which has no hint", text,
-                         ind__expr_is_size(known) ? "data" : "a loop index");
+        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it depends on %s, which has no hint",
+                         text, ind__expr_is_size(known) ? "data" : "a loop index");
     }
     status = ind_expr_eval(known, ir__hint_of, NULL, &v);
     if (status) return status;
@@ -7787,10 +7787,39 @@ static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     return false;
 }
 
+/* The divisor of t, a quotient by a positive number; else 0. */
+static int64_t ir__divisor_of(ir__term t) {
+    int64_t n = 0;
+    bool quotient = ind__ok(t.m) && ind_expr_query_kind(t.m) == IND_EXPR_FLOORDIV;
+    return quotient && ind_expr_is_int(ind_expr_arg(t.m, 1), &n) && n > 0 ? n : 0;
+}
+
+/* b with c*n/m times its quotient u = k * (y // n), y >= 0, if that is less: what t = c * (x // m) of a needs. */
+static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
+    int64_t m = ir__divisor_of(t), n = ir__divisor_of(u), part, least;
+    if (!m || !n || n % m || t.c <= 0 || ind__mul_overflow(t.c, n / m, &part) || part >= u.c)
+        return ir__expr_none(b.context);
+    ind_expr_bounds(u.m, &least, NULL);
+    if (least < 0) return ir__expr_none(b.context);
+    return ind_expr_sub(b, ind_expr_mul(ind_int(b.context, u.c - part), u.m));
+}
+
+/* a <= b where b has more of a quotient than a needs: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16) as 2 of them are enough. */
+static bool ir__le_by_part(ind_expr a, ind_expr b) {
+    enum { IR__MOST_PAIRS = 64 };
+    if (ir__num_terms(a) * ir__num_terms(b) > IR__MOST_PAIRS) return false;
+    for (int i = 0; i < ir__num_terms(a); i++)
+        for (int k = 0; k < ir__num_terms(b); k++) {
+            ind_expr less = ir__with_part(b, ir__term_of(ir__term_at(a, i)), ir__term_of(ir__term_at(b, k)));
+            if (ind__ok(less) && ind_known_le(a, less)) return true;
+        }
+    return false;
+}
+
 /* A maximum in a is one of its arguments. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
-    if (ir__le_some(a, b, true)) return true;
+    if (ir__le_some(a, b, true) || ir__le_by_part(a, b)) return true;
     ind_expr most, term = ir__max_term(a, &most);
     for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
         if (!ir__le_some(ir__at_argument(a, term, most, i), b, true)) return false;
@@ -10898,7 +10927,7 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
         const ind_extern_desc *d = &old->desc;
         bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
         return same ? IND_OK
-                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
+                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);
     }
     ind__lists_lock(context);
@@ -10942,11 +10971,11 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
 
 ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
     if (!call->op)
-        return ind__fail(c, IND_NOT_SUPPORTED, "%s: nobody registered this opaque call (ind_extern_register)",
+        return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
                          call->name);
     bool host = device == IND_DEVICE_HOST;
     if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
-    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this opaque call has no %s callback (ind_extern_register)", call->name,
+    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call has no %s callback (ind_extern_register)", call->name,
                      host ? "host" : "cuda");
 }
 
@@ -12817,7 +12846,7 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
         bool plain = b->partial && b->run > 1 && i->reduction && i->flags == IND__INST_RUN && !i->arg[1];
         return plain && ind_expr_same(ir__run_index(body, size, b->run), body->index[i->index])
                    ? IND_OK
-                   : ir__body_broken(body, store, "joins something else than the values of a run of rows");
+                   : ir__body_broken(body, store, "combines other values than those of a block of rows");
     }
     if (!b->mutates)
         return i->arg[1] || i->reduction || i->flags || b->run
@@ -12864,7 +12893,7 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
             if (x->op == IND_LOOP_LOAD && b->kind == IND__BUFFER_COMPUTED && b->loop >= l)
                 return ir__body_broken(loop->body, i, "reads a buffer that is written later");
             if (x->op == IND_LOOP_LOAD && b->partial && !ir__joins_partials(p, loop, b))
-                return ir__body_broken(loop->body, i, "does not join all that the first stage stored, as it did");
+                return ir__body_broken(loop->body, i, "does not combine all that the first stage stored");
             if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
                 return ir__body_broken(loop->body, i, "its type is not the buffer's");
             status = x->op == IND_LOOP_LOAD ? ir__verify_old_version(p, l, i) : ir__verify_store(p, l, i);

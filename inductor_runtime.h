@@ -3484,7 +3484,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
         call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
-    return status ? ind__fail(m->context, status, "%s: the callback of this opaque call failed: %s", c->name,
+    return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
                               ind_status_text(status))
                   : IND_OK;
 }
@@ -5476,7 +5476,7 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 }
 
 static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
-    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device has no place for %d blocks together",
+    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
                      v->entry, v->cluster);
 }
 
@@ -5607,8 +5607,7 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     if (!local) return;
     rt__pack_key(way->source, way->source_bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, built otherwise %d", v->entry, local,
-             less);
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
     if (less < local) {
         *v = *way;
         v->spilled = local;
@@ -5736,7 +5735,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
+    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->entry,
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;

@@ -193,37 +193,45 @@ typedef struct ind_fusion_policy {
 
 /* Why two connected loops are in one kernel, or are not. */
 #define IND_FUSION_REASONS(X)                                                                                          \
-    X(FUSED_VERTICAL, "fused: consumer reads what the producer just made")                                             \
+    X(FUSED_VERTICAL, "fused: the consumer reads what the producer computes")                                          \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
-    X(FUSED_PROLOGUE, "fused: computed where the matrix product loads it")                                             \
+    X(FUSED_PROLOGUE, "fused: computed in the operand load of the matrix product")                                     \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
-    X(DISABLED, "fusion is switched off")                                                                              \
+    X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
-    X(SPLIT_DISABLED, "in two stages it would meet the other's rows, but that is switched off")                        \
-    X(SPLIT_KIND, "in two stages it would meet the other's rows, but such a reduction is made in one only")            \
-    X(SPLIT_ORDER, "in two stages it would meet the other's rows, but another kernel may have to run in between")      \
-    X(SPLIT_SHARED, "in two stages it would meet the other's rows, but leave what reduces the same data as it does")   \
-    X(SPLIT_PARTIALS, "in two stages it would meet the other's rows, but its partial results are too many")            \
-    X(SPLIT_READ_AGAIN, "in two stages it would meet the other's rows, but what comes of it reads the data again")     \
-    X(INDEX_DIFFERS, "the consumer reads other elements than the ones at hand")                                        \
+    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: disabled")                                          \
+    X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
+    X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
+    X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
+    X(SPLIT_PARTIALS, "a two-stage reduction could share its rows: its partial results are too large")                 \
+    X(SPLIT_READ_AGAIN, "a two-stage reduction could share its rows: a later kernel reads the data again")             \
+    X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
-    X(SCAN, "a sort is a kernel of its own")                                                                           \
-    X(TWO_SCANS, "scans that do not go together: too many, two sorts, or one with a function of the user")             \
-    X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
-    X(EXTERN, "an opaque call is a step of its own")                                                                   \
-    X(CYCLE, "another kernel would have to run in between")                                                            \
+    X(PROLOGUE, "not fused into the operand load: the product addresses it differently")                               \
+    X(PROLOGUE_REDUCED, "not fused into the operand load: a reduction or scan computes it")                            \
+    X(PROLOGUE_GATHERED, "not fused into the operand load: it is gathered")                                            \
+    X(PROLOGUE_PADDED, "not fused into the operand load: the product pads it")                                         \
+    X(PROLOGUE_PARTIAL, "not fused into the operand load: it writes a part of its buffer")                             \
+    X(PROLOGUE_SHARED, "not fused into the operand load: another kernel reads it too")                                 \
+    X(SCAN, "fusion with sorts is disabled")                                                                           \
+    X(TWO_SCANS, "too many scans for one kernel")                                                                      \
+    X(TWO_SORTS, "two sorts")                                                                                          \
+    X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
+    X(SCAN_REDUCED, "it needs a reduction of the scan's results, which is complete after the last element")            \
+    X(EXTERN, "an extern call is a kernel of its own")                                                                 \
+    X(CYCLE, "another kernel must run in between")                                                                     \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
-    X(COALESCING, "neighbouring threads would reach for memory far apart")                                             \
-    X(MEMORY, "the results of both would live at the same time")                                                       \
+    X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \
+    X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
-    X(MUTATION, "one changes in place what the other reads or writes")                                                 \
-    X(RUNS,                                                                                                            \
-      "columns are joined along runs of rows that the other does not have, or scans, or that are walked otherwise")    \
-    X(SIZE, "the consumer's ranges or indices depend on what the producer counts")
+    X(MUTATION, "one writes in place what the other reads or writes")                                                  \
+    X(RUNS, "columns are reduced over blocks of rows that the other does not have")                                    \
+    X(RUNS_SCAN, "columns are reduced over blocks of rows: not in one kernel with a scan")                             \
+    X(RUNS_PRODUCT, "columns are reduced over blocks of rows: not in one kernel with a matrix product")                \
+    X(SIZE, "the consumer's sizes depend on what the producer counts")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -234,12 +242,15 @@ typedef enum ind_fusion_reason {
 /* Why a kernel shares a launch with others, or does not. */
 #define IND_COMBO_REASONS(X)                                                                                           \
     X(COMBINED, "one launch with others")                                                                              \
-    X(DISABLED, "combining is switched off")                                                                           \
-    X(KIND, "a sort, an opaque call or a kernel whose sizes come from data")                                           \
-    X(LARGE, "it takes longer than a launch, or fills the machine alone")                                              \
-    X(NEEDED, "what it needs, or what needs it, stands between it and every other small kernel")                       \
-    X(FULL, "the launches that it could share have as many parts or arguments as they can")                            \
-    X(MEMORY, "its results would live longer and raise the peak")
+    X(DISABLED, "combining launches is disabled")                                                                      \
+    X(KIND, "a sort has a launch of its own")                                                                          \
+    X(EXTERN, "an extern call has a launch of its own")                                                                \
+    X(DATA_SIZES, "its sizes come from data")                                                                          \
+    X(LARGE, "it takes longer than a launch")                                                                          \
+    X(FILLS, "it fills the GPU by itself")                                                                             \
+    X(NEEDED, "dependencies separate it from every other small kernel")                                                \
+    X(FULL, "every launch that it could share is full")                                                                \
+    X(MEMORY, "sharing a launch would raise peak memory")
 
 typedef enum ind_combo_reason {
 #define X(name, text) IND_COMBO_##name,
@@ -1694,9 +1705,10 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
     return true;
 }
 
-static bool sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
-    return !x->combines && !y->combines && !(x->sorts && y->sorts) &&
-           x->num_scans + y->num_scans <= f->policy.max_scans;
+static ind_fusion_reason sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+    if (x->combines || y->combines) return IND_FUSION_SCAN_FUNCTION;
+    if (x->sorts && y->sorts) return IND_FUSION_TWO_SORTS;
+    return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
 }
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
@@ -1708,12 +1720,14 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if (rows &&
         (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
-    if ((x->run || y->run) && (x->scans || y->scans || product)) return IND_FUSION_RUNS;
+    if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
+    if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
     if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
-    if (x->scans && y->scans && !sched__scans_together(f, x, y)) return IND_FUSION_TWO_SCANS;
+    const ind_fusion_reason scans = x->scans && y->scans ? sched__scans_together(f, x, y) : IND_FUSION_FUSED_VERTICAL;
+    if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;
@@ -2274,19 +2288,35 @@ static ind_fusion_reason sched__can_fuse(sched__fuser *f, uint32_t a, uint32_t b
 /* ===================================================================================== src/sched/fusion/prologues.c */
 /* ---- prologues: what a matrix product reads is computed where it loads it. */
 
-/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
-static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+/* May the loop be computed again for each tile, and is all it stores read by the product alone? Else the reason. */
+static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op == IND_LOOP_INDIRECT) return IND_FUSION_PROLOGUE_GATHERED;
+        if (in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return IND_FUSION_PROLOGUE_REDUCED;
         if (in->op != IND_LOOP_STORE) continue;
-        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
-        if (sched__stored(f, in->source, a, b)) return false;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
+        if (sched__stored(f, in->source, a, b)) return IND_FUSION_PROLOGUE_SHARED;
     }
     for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
-        if (f->access[i].whole || f->access[i].size) return false;
-    return true;
+        if (f->access[i].whole || f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+    return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* Why the group cannot be computed where a product loads its operands, whatever the product is. */
+static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
+    if (x->domain->rrank || x->scans) return IND_FUSION_PROLOGUE_REDUCED;
+    if (x->mutates) return IND_FUSION_MUTATION;
+    if (x->call) return IND_FUSION_EXTERN;
+    return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
+}
+
+/* Is the access the only kind that a prologue serves, a plain load of an operand? Else the reason. */
+static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
+    if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
+    if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
+    return at->operand && product ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_SHARED;
 }
 
 /* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
@@ -2410,14 +2440,18 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
     if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
-    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
-    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
-    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    ind_fusion_reason reason = sched__check_pointwise(x);
+    if (!sched__fused(reason)) return reason;
+    if (y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        reason = sched__check_inlinable(f, l, a, b);
+        if (!sched__fused(reason)) return reason;
+    }
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        reason = sched__check_operand(w.at, w.loop == y->dot);
+        if (!sched__fused(reason)) return reason;
         read = w.at;
     }
     if (!read) return IND_FUSION_PROLOGUE;
@@ -2436,7 +2470,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
-    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
     *fit = own;
     return IND_FUSION_FUSED_PROLOGUE;
@@ -4098,12 +4132,13 @@ static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
 
 /* May the kernel be a part of a launch, if there is another one? */
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
-    const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
     if (f->keep_order) return IND_COMBO_MEMORY;
     if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
-    if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
-    if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    if (k->kind == IND_KERNEL_SORT) return IND_COMBO_KIND;
+    if (k->kind == IND_KERNEL_EXTERN) return IND_COMBO_EXTERN;
+    if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
+    if (k->kind == IND_KERNEL_MATMUL) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_FILLS;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
     bool combines =
         bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;
@@ -4930,7 +4965,7 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
-    {"the parts of a launch follow one another, and none is an opaque call", sched__check_launches},
+    {"the parts of a launch are consecutive, and none is an extern call", sched__check_launches},
     {"every body is valid", sched__check_bodies},
     {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
     {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
@@ -4939,15 +4974,14 @@ static const struct {
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
-    {"what lies in a donated input's memory fits, and is made when all that was there is no longer needed",
-     sched__check_gifts},
+    {"a buffer in a donated input's memory fits, and is written after the last read of the input", sched__check_gifts},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
      "the "
      "pass of a scan with a combine function is the last",
      sched__check_scans},
-    {"columns are joined along runs of rows, in partial results of one kernel", sched__check_runs},
+    {"columns are reduced over blocks of rows, in partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {
@@ -5250,7 +5284,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
-    sched__print_formula(&p, "; op by op ", s->op_by_op_bytes);
+    sched__print_formula(&p, "; unfused ", s->op_by_op_bytes);
     ind__textf(t, "\n");
     ind__free(s->context, first);
 }

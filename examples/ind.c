@@ -2,7 +2,8 @@
  *
  *     ind run   FILE.ind [--size B=4]... [--input x=x.npy]... [--weights FILE.safetensors] [--random SEED]
  *                        [--device host|cuda|auto] [--output DIR]
- *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--json]
+ *     ind emit  FILE.ind --stage graph|loops|schedule|kernels|plan|cuda|ptx|cubin [--arch sm_90a] [--device L4]
+ * [--json]
  *                        [--output DIR]
  *     ind emit  FILE.ind --html [--size B=4]... [--arch sm_90a]
  *                        one page about it all: redirect to a file, open it
@@ -114,6 +115,7 @@ static int pair_option(const char *option, const char *value, const char **list,
 
 static int device_option(const char *value, options *o) {
     int device = find_word(device_names, sizeof device_names / sizeof *device_names, value);
+    if (device < 0 && !strcmp(o->command, "emit")) return o->arch = value, 0; /* a device to emit code for */
     if (device < 0) return fail("--device %s: allowed are auto, host, cuda", value);
     o->device = (ind_device)device;
     return 0;
@@ -249,7 +251,7 @@ static int emit(ind_context *ctx, ind_graph *g, const options *o) {
     int stage = o->html ? 0 : find_word(stage_names, IND_NUM_STAGES, o->stage);
     if (stage < 0)
         return fail("--stage %s: allowed are graph, loops, schedule, kernels, plan, cuda, ptx, cubin", o->stage);
-    if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("--arch: %s", ind_error(ctx));
+    if (o->arch && ind_target_named(ctx, o->arch, &desc.target)) return fail("%s", ind_error(ctx));
     if (ind_compile(g, &desc, &m)) return fail("%s: %s", o->file, ind_error(ctx));
     if (stage == IND_STAGE_CUBIN && o->output) return write_cubins(ctx, m, o->output);
     const char *text = o->html   ? page(m, o)

@@ -5,7 +5,8 @@
     python3 tools/headers.py --split    writes the sources from the headers
 
 src/headers/NAME.h is the frame of NAME.h. A line `//@ FILE` of the frame stands for the text of src/FILE. A line `//@ ARRAY = FILE`
-stands for an array of string literals, one per line of src/FILE, that ends with NULL. A banner in the header names each file."""
+stands for an array of string literals, one per line of src/FILE, that ends with NULL; a line `//@ PART` of that file starts the array
+ARRAY_PART, and comment lines before the first part stay comments. A banner in the header names each file."""
 
 import pathlib
 import re
@@ -32,8 +33,35 @@ def unquoted(line):
     return re.sub(r"\\(.)", lambda m: {"t": "\t"}.get(m[1], m[1]), text)
 
 
-def array_of(name, text):
-    return ["/* clang-format off */", f"static const char *const {name}[] = {{", *map(quoted, text), "    NULL,", "};", "/* clang-format on */"]
+def arrays_of(name, lines):
+    """The C text of a file that is not C."""
+    parts = [(name, [])] if not any(line.startswith("//@ ") for line in lines) else []
+    out = []
+    for line in lines:
+        if line.startswith("//@ "):
+            parts.append((f"{name}_{line[4:]}", []))
+        elif parts:
+            parts[-1][1].append(quoted(line))
+        else:
+            out.append(line)
+    out.append("/* clang-format off */")
+    for array, text in parts:
+        out += [f"static const char *const {array}[] = {{", *text, "    NULL,", "};"]
+    return [*out, "/* clang-format on */"]
+
+
+def lines_of(name, lines):
+    """The file that arrays_of(name, ..) made `lines` of."""
+    out = []
+    for line in lines:
+        array = ARRAY.match(line)
+        if array and array[1] != name:
+            out.append(f"//@ {array[1].removeprefix(name + '_')}")
+        elif line.startswith('    "'):
+            out.append(unquoted(line))
+        elif line.startswith("//"):
+            out.append(line)
+    return out
 
 
 def joined(frame):
@@ -45,7 +73,7 @@ def joined(frame):
         if found:
             array, inside = found.groups()
             text = (ROOT / "src" / inside).read_text().splitlines()
-            lines += [banner(inside), *(array_of(array, text) if array else text), ""]
+            lines += [banner(inside), *(arrays_of(array, text) if array else text), ""]
             continue
         if inside != own:
             lines.append(banner(own))
@@ -57,6 +85,8 @@ def joined(frame):
 def split(header):
     """The texts of a header's sources by name. The frame is one of them."""
     own = f"headers/{header.name}"
+    frame = [INCLUDE.match(line) for line in (ROOT / "src" / own).read_text().splitlines()]
+    arrays = {found[2]: found[1] for found in frame if found and found[1]}
     texts, inside = {own: []}, own
     for line in header.read_text().splitlines():
         found = BANNER.match(line)
@@ -68,14 +98,12 @@ def split(header):
             if inside in texts:
                 sys.exit(f"{header.name}: src/{inside} appears twice")
             texts[inside] = []
-            texts[own].append(f"//@ {inside}")
+            texts[own].append(f"//@ {arrays[inside]} = {inside}" if inside in arrays else f"//@ {inside}")
     for name, lines in texts.items():
         if name != own and lines and not lines[-1]:
             lines.pop()
-        array = len(lines) > 1 and not name.endswith((".c", ".h")) and ARRAY.match(lines[1])
-        if array:
-            texts[own][texts[own].index(f"//@ {name}")] = f"//@ {array[1]} = {name}"
-            texts[name] = [unquoted(line) for line in lines[2:] if line.startswith('    "')]
+        if name in arrays:
+            texts[name] = lines_of(arrays[name], lines)
     return texts
 
 

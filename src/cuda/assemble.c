@@ -1,6 +1,7 @@
 /* ------------------------------------------------------------------------------------------------ >>assemble */
 
 static void cg__free(ind__writer *w) {
+    if (!w->context) return; /* never begun */
     ind__text_free(&w->code);
     ind__free(w->context, w->arg);
     ind__arena_free(&w->scratch);
@@ -51,49 +52,89 @@ static void cg__define_functions(const ind__writer *w, ind__text *t) {
     }
 }
 
-/* A fresh writer for one variant of a kernel. The buffers become its first arguments. */
-static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
-    uint32_t n = k->body->num_inst + 1;
+/* The arrays of a body plan, from an arena. */
+typedef struct cg__plan_array {
+    size_t offset, element; /* in ind__body_plan; bytes of an entry */
+} cg__plan_array;
+
+static const cg__plan_array cg__plan_arrays[] = {
+    {offsetof(ind__body_plan, varies), sizeof(uint32_t)},
+    {offsetof(ind__body_plan, only_check), 1},
+    {offsetof(ind__body_plan, rooted), 1},
+    {offsetof(ind__body_plan, stage), 1},
+    {offsetof(ind__body_plan, level), 1},
+    {offsetof(ind__body_plan, kept), 1},
+    {offsetof(ind__body_plan, vector), 1},
+    {offsetof(ind__body_plan, uniform), 1},
+    {offsetof(ind__body_plan, across), 1},
+    {offsetof(ind__body_plan, through), 1},
+};
+
+/* A body plan with arrays of its own for a body: copies of those of `from`, or zeroed. NULL on failure. */
+static ind__body_plan *cg__new_body_plan(ind__arena *arena, const ind__body_plan *from, const ind_body *body) {
+    const size_t n = body->num_inst + 1;
+    ind__body_plan *plan = (ind__body_plan *)ind__arena_alloc(arena, sizeof *plan);
+    if (!plan) return NULL;
+    if (from) *plan = *from;
+    for (size_t i = 0; i < sizeof cg__plan_arrays / sizeof *cg__plan_arrays; i++) {
+        const cg__plan_array *a = &cg__plan_arrays[i];
+        void *array = ind__arena_alloc(arena, n * a->element), *source = NULL;
+        if (!array) return NULL;
+        if (from) memcpy(&source, (const char *)from + a->offset, sizeof source);
+        if (source) memcpy(array, source, n * a->element);
+        memcpy((char *)plan + a->offset, &array, sizeof array);
+    }
+    if (from) {
+        plan->domain.index =
+            (ind_expr *)ind__arena_copy(arena, from->domain.index, (body->num_index + 1) * sizeof *plan->domain.index);
+        if (!plan->domain.index) return NULL;
+    }
+    if (from && from->matmul) {
+        plan->matmul = (struct cg__mm_problem *)ind__arena_copy(arena, from->matmul, sizeof *from->matmul);
+        if (!plan->matmul) return NULL;
+    }
+    return plan;
+}
+
+/* A fresh writer of the text for a variant of a kernel that has been decided. The buffers are its first arguments. */
+static ind_status cg__init(ind__writer *w, ind_plan *p, const ind_kernel *k, const ind__variant *v,
+                           const ind__body_plan *plan) {
+    const uint32_t n = k->body->num_inst + 1;
     *w = (ind__writer){.context = p->context,
                        .target = &p->target,
-                       .max_cluster = p->target.max_cluster,
                        .schedule = p->schedule,
                        .kernel = k,
                        .body = k->body,
                        .variant = v,
+                       .plan = plan,
                        .arena = &p->arena,
-                       .assume = assume,
-                       .tuning = p->tuning,
                        .scope = 1};
     w->scratch.context = w->code.context = p->context;
     w->code.indent = 1;
     w->value = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->value);
     w->memory = (const char **)ind__arena_alloc(&w->scratch, n * sizeof *w->memory);
-    w->varies = (uint32_t *)ind__arena_alloc(&w->scratch, n * sizeof *w->varies);
     w->known = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->needed = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->only_check = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->rooted = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->stage = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->vector = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->uniform = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->across = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->through = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->kept = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    w->level = (uint8_t *)ind__arena_alloc(&w->scratch, n);
     w->runs = (uint8_t *)ind__arena_alloc(&w->scratch, n);
-    if (!w->value || !w->memory || !w->varies || !w->known || !w->needed || !w->only_check || !w->rooted || !w->stage ||
-        !w->vector || !w->uniform || !w->across || !w->through || !w->kept || !w->level || !w->runs)
-        return ind__failed(p->context);
-    memset(w->vector, 1, n);
+    if (!w->value || !w->memory || !w->known || !w->needed || !w->runs) return ind__failed(p->context);
     for (uint32_t i = 0; i < k->num_args; i++) {
         ind__kernel_arg *a = IND__PUSH(p->context, ind__kernel_arg, w->arg, w->num_args, w->cap_args);
         if (!a) return ind__failed(p->context);
         *a = (ind__kernel_arg){.kind = IND__ARG_BUFFER, .buffer = k->arg[i]};
     }
-    if (!cg__find_functions(w)) return ind__failed(p->context);
-    cg__domain_init(w);
-    return w->failed ? ind__failed(p->context) : IND_OK;
+    return cg__find_functions(w) ? IND_OK : ind__failed(p->context);
+}
+
+/* It goes with cg__free of its writer. */
+static ind_status cg__init_decider(cg__decider *d, ind_plan *p, const ind_kernel *k, ind__variant *v, int assume) {
+    *d = (cg__decider){.variant = v, .max_cluster = p->target.max_cluster, .assume = assume, .tuning = p->tuning};
+    ind_status status = cg__init(&d->w, p, k, v, NULL);
+    if (status) return status;
+    d->w.plan = d->plan = cg__new_body_plan(&d->w.scratch, NULL, k->body);
+    if (!d->plan) return ind__failed(p->context);
+    memset(d->plan->vector, 1, k->body->num_inst + 1);
+    cg__domain_init(d);
+    return d->w.failed ? ind__failed(p->context) : IND_OK;
 }
 
 /* Arguments that point to an instance's own memory. */
@@ -118,7 +159,7 @@ static bool cg__written_beside(const ind__writer *w, uint32_t arg) {
 }
 
 static void cg__write_params(ind__writer *w, ind__text *t) {
-    const bool late = w->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
+    const bool late = w->plan->part && w->variant->strategy == IND_STRATEGY_MATMUL_SIMT;
     uint32_t size = 0, reciprocal = 0, last = w->num_args - 1;
     while (w->arg[last].computed) last--; /* buffers come first */
     for (uint32_t i = 0; i < w->num_args; i++) {
@@ -166,8 +207,8 @@ static ind_status cg__pass(ind__writer *w, ind__kernel_arg arg) {
 static ind_status cg__pass_records(ind__writer *w) {
     ind_status status = IND_OK;
     if (w->needs_error) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_ERROR});
-    if (!status && ind__ok(w->lookback))
-        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->lookback});
+    if (!status && ind__ok(w->plan->lookback))
+        status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_LOOKBACK, .size = w->plan->lookback});
     if (!status && w->variant->num_counters) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_COUNTERS});
     if (!status && w->variant->partial_bytes) status = cg__pass(w, (ind__kernel_arg){.kind = IND__ARG_PARTIALS});
     return status;
@@ -228,14 +269,21 @@ static ind_expr cg__most(ind__writer *w, ind_expr e, const char *what) {
 
 /* The launch is for the most that there can be: the blocks beyond what there is leave at once. */
 static void cg__leave_beyond(ind__writer *w, ind__text *t) {
-    ind__variant *v = w->variant;
+    const ind__variant *v = w->variant;
     for (int d = 0; d < 3; d++) {
         if (!ind__ok(v->grid[d]) || !ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED)) continue;
         ind__textf(t, "if (blockIdx.%c >= ", "xyz"[d]);
         cg__data_formula(w, t, v->grid[d]);
         ind__textf(t, ") return;\n");
-        v->grid[d] = cg__most(w, v->grid[d], "grid");
     }
+}
+
+/* The launch itself then: a formula of what is known when it starts. */
+static void cg__bound_launch(ind__writer *w, ind__variant *v) {
+    if (!ind__body_unbacked(w->schedule->program, w->body)) return;
+    for (int d = 0; d < 3; d++)
+        if (ind__ok(v->grid[d]) && ind__expr_has_kind(v->grid[d], IND_SYMBOL_UNBACKED))
+            v->grid[d] = cg__most(w, v->grid[d], "grid");
     if (ind__ok(v->shared_bytes)) v->shared_bytes = cg__most(w, v->shared_bytes, "shared memory");
 }
 
@@ -277,7 +325,7 @@ static bool cg__has_piece(const ind__pieces *set, int piece) {
 static void cg__write_prelude(ind__text *t, const ind__pieces *pieces) {
     for (int i = 0; i < IND__CG_NUM_PIECES; i++) {
         if (!cg__has_piece(pieces, i)) continue;
-        ind__text_raw(t, cg__prelude[i].text, strlen(cg__prelude[i].text));
+        for (const char *const *line = cg__prelude[i].line; *line; line++) ind__text_raw(t, *line, strlen(*line));
         ind__text_raw(t, "\n", 1);
     }
 }
@@ -304,7 +352,7 @@ static bool cg__stages_arg(const ind__writer *w, uint32_t arg) {
 
 /* "in0 = ind_evict_last(in0);" for what is read so, and the policy for what is copied so. */
 static void cg__write_evictions(ind__writer *w, ind__text *t) {
-    bool copies = false, any = false;
+    bool copies = false;
     if (!cg__evicts_last(w)) return;
     t->indent++;
     for (uint32_t i = 0; i < w->kernel->num_reads; i++) {
@@ -312,20 +360,17 @@ static void cg__write_evictions(ind__writer *w, ind__text *t) {
         const char *name = cg__buffer(w, w->arg[i].buffer);
         const bool copied = cg__stages_arg(w, i);
         copies |= copied;
-        any = true;
         cg__use(w, copied ? IND__CG_EVICT_LAST_POLICY : IND__CG_EVICT_LAST);
         if (!copied) ind__textf(t, "%s = ind_evict_last(%s);\n", name, name);
     }
     if (copies) ind__textf(t, "const unsigned long long evict_last = ind_evict_last_policy();\n");
     t->indent--;
-    if (any) cg__why(w, "%s; more bytes than the L2 holds: those read leave it last", w->variant->why);
 }
 
 #define IND__CG_DEPENDENCY_CALL "    ind_dependency_wait();\n"
 
 /* Prelude, signature and body become the variant's source. */
-static ind_status cg__assemble(ind__writer *w) {
-    ind__variant *v = w->variant;
+static ind_status cg__assemble(ind__writer *w, ind__variant *v) {
     if (v->dependent) cg__use(w, IND__CG_DEPENDENCY);
     ind__text t = {.context = w->context}, first = t;
     cg__write_data_sizes(w, &first);
@@ -343,6 +388,7 @@ static ind_status cg__assemble(ind__writer *w) {
     if (w->code.size) ind__text_raw(&t, w->code.data, w->code.size);
     ind__text_raw(&t, "}\n", 2);
     cg__define_functions(w, &t);
+    cg__bound_launch(w, v);
     v->arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     for (uint32_t i = 0; v->arg && i < w->num_args; i++)
         if (!w->arg[i].computed) v->arg[v->num_args++] = w->arg[i];

@@ -5,8 +5,7 @@
    the blocks that are its own: which row a block works on is found by its number. So the source of a loop over many
    tensors does not grow with their number. */
 
-#define IND__CG_COMBO_WORDS   512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
-#define IND__CG_COMBO_THREADS 512 /* beyond, a thread may have too few registers for the parts of other kernels */
+#define IND__CG_COMBO_WORDS 512 /* of 8 bytes: the 4 KiB of parameters that every launch may have */
 
 /* How a kernel is made as a part of a launch. */
 typedef struct cg__part {
@@ -18,6 +17,7 @@ typedef struct cg__part {
     const char *outside;  /* what stands before it: ind_wgmma_tile */
     ind__pieces prelude;
     bool barrier; /* all threads of the block must take part */
+    bool narrow;  /* it has so few threads that other parts have enough registers */
     uint32_t function;
 } cg__part;
 
@@ -41,7 +41,7 @@ static int cg__part_shared(const ind__writer *w) {
     const ind__variant *v = w->variant;
     int bytes = 0;
     for (uint32_t i = 1; v->strategy == IND_STRATEGY_TRANSPOSE && i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             bytes += (v->tile_m + 4) * v->tile_m * ind_dtype_bytes(cg__memory_dtype(w, i));
     if (v->strategy == IND_STRATEGY_COLUMN) bytes = v->threads * cg__state_bytes(w);
     if (v->strategy == IND_STRATEGY_COLUMN_SPLIT) bytes = v->threads * v->vector * cg__state_bytes(w) + 16;
@@ -65,14 +65,15 @@ static ind_status cg__keep_part(ind__writer *w, cg__part *part) {
     part->variant = *w->variant;
     part->variant.static_shared = cg__part_shared(w);
     part->prelude = w->prelude;
-    part->why_not = w->num_functions       ? "it calls a function of the user"
-                    : ind__ok(w->lookback) ? "its blocks wait for one another"
-                                           : NULL;
+    part->why_not = w->num_functions             ? "it calls a function of the user"
+                    : ind__ok(w->plan->lookback) ? "its blocks wait for one another"
+                                                 : NULL;
     part->params = cg__keep_text(w->arena, &params);
     part->code = cg__keep_text(w->arena, &code);
     part->outside = cg__keep_text(w->arena, &outside);
     bool joins = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__scans_team(w) ||
                  cg__sorts_rows(w); /* in functions of the prelude */
+    part->narrow = w->variant->threads <= w->target->thresholds.combo_threads;
     part->barrier = part->code && (joins || strstr(part->code, "__syncthreads()"));
     part->variant.arg = (ind__kernel_arg *)ind__arena_copy(w->arena, w->arg, w->num_args * sizeof *w->arg);
     part->variant.num_args = w->num_args;
@@ -329,7 +330,7 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
     cg__join_parts(&x);
     snprintf(v->entry, sizeof v->entry, "ind_k_combo_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__write_combo(&x);
-    ind__textf(&why, "%u independent kernels in one launch, by %u %s", (unsigned)num, (unsigned)x.num_functions,
+    ind__textf(&why, "%u independent kernels, %u %s", (unsigned)num, (unsigned)x.num_functions,
                x.num_functions == 1 ? "function" : "functions");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
@@ -351,14 +352,17 @@ static ind_status cg__plan_combo_variant(ind_plan *p, cg__part **part, uint32_t 
 static ind_status cg__plan_part(ind_plan *p, cg__part *part, int assume, int threads) {
     const ind_kernel *k = &p->schedule->kernel[part->kernel];
     for (int attempt = 0; attempt < 2; attempt++) {
-        ind__writer w;
+        cg__decider d;
+        ind__writer w = {0};
         ind__variant v = {.assume = assume, .vector = assume ? 8 : 1};
-        ind_status status = cg__init(&w, p, k, &v, assume);
-        w.force_wide = attempt == 1, w.part = true, w.part_threads = threads;
-        if (!status) status = cg__emit_kernel(&w);
-        bool fits = status || cg__sizes_fit(&w);
+        ind_status status = cg__init_decider(&d, p, k, &v, assume);
+        d.force_wide = attempt == 1, d.part_threads = threads;
+        if (!status) d.plan->part = true, status = cg__decide(&d);
+        if (!status) status = cg__write_body(&w, p, &d);
+        bool fits = status || cg__sizes_fit(&d, &w);
         if (!status && fits) status = cg__keep_part(&w, part);
         cg__free(&w);
+        cg__free(&d.w);
         if (status || fits) return status;
     }
     return ind__fail(p->context, IND_VERIFY, "kernel %s: sizes do not fit into 64 bits", k->name);
@@ -384,7 +388,7 @@ static bool cg__suits(const cg__part *first, int threads, const cg__part *part) 
     if (cg__is_product(first))
         return part->variant.threads == threads && part->variant.strategy == first->variant.strategy &&
                !strcmp(first->outside, part->outside);
-    if (part->barrier) return part->variant.threads == threads && threads <= IND__CG_COMBO_THREADS;
+    if (part->barrier) return part->variant.threads == threads && part->narrow;
     return part->variant.strategy == IND_STRATEGY_POINTWISE || part->variant.threads <= threads;
 }
 

@@ -20,9 +20,6 @@
    through shared memory (0.4 more: it takes instructions, each of which is read for the first time, some 5 cycles),
    words asked for twice, a pause before, what is read beside them brought into the L1 (0.3 more for 256 rows). */
 
-#define IND__CG_MOST_LOOKS 2   /* of a lane of a warp */
-#define IND__CG_TRIP_NS    500 /* of a word from one block to another, through the L2 of an H200 */
-
 static const char cg__finish_text[] =
     "// What the block has found of its own rows.\n"
     "static IND_INLINE unsigned *ind_own() {\n"
@@ -134,49 +131,55 @@ static bool cg__hands_each(const ind__writer *w, ind_loop_op op, ind_expr place)
         const ind__inst *inst = cg__inst(w, i);
         if (!cg__is_access(w, i) || cg__handed(w, i) < 0) continue;
         const bool whole = inst->op == op && !inst->arg[op == IND_LOOP_LOAD ? 0 : 1] && !inst->reduction;
-        if (!whole || w->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
+        if (!whole || w->plan->vector[i] != 1 || !ind_expr_same(cg__index_of(w, i), place)) return false;
         found++;
     }
-    return found == w->handover->num;
+    return found == w->plan->handover->num;
 }
 
 /* One row a point, kept by the threads of a block, that is left, a value by each thread at the most; or one pass along
    all rows, which takes them. */
 static bool cg__suits_finish(const ind__writer *w) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     const ind_strategy s = w->variant->strategy;
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    if (w->num_functions || w->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
+    if (w->num_functions || w->plan->wide || (int64_t)h->num * w->variant->rows > w->variant->threads) return false;
     if (h->takes)
-        return w->domain.rank == 0 && w->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
-               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->domain.var[0]);
+        return w->plan->domain.rank == 0 && w->plan->domain.rrank == 1 && cg__sweeps(w, sweep) == 1 &&
+               ind_expr_same(cg__r_numel(w), h->rows) && cg__hands_each(w, IND_LOOP_LOAD, w->plan->domain.var[0]);
     return (s == IND_STRATEGY_ROW_WARP || s == IND_STRATEGY_ROW_BLOCK || s == IND_STRATEGY_ROW_LOOPED) &&
-           w->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->domain.var[0]);
+           w->plan->domain.rank == 1 && cg__hands_each(w, IND_LOOP_STORE, w->plan->domain.var[0]);
 }
 
 /* Writes one of the two parts; *able: it can be one. */
 static ind_status cg__plan_handed(ind_plan *p, cg__part *part, cg__handover *h, bool *able) {
-    ind__writer w;
+    cg__decider d;
+    ind__writer w = {0};
     ind__variant v = {.assume = IND__CG_ASSUME_PART, .vector = 8};
-    ind_status status = cg__init(&w, p, &p->schedule->kernel[part->kernel], &v, v.assume);
-    w.part = true;
-    w.handover = h;
-    w.tuning = (ind__tuning){0};
-    w.lookback = ind_int(p->context, 1);
-    if (!h->takes && !status) h->rows = cg__p_numel(&w);
-    if (!status) w.lookback = ind_expr_add(w.lookback, ind_expr_mul(ind_int(p->context, h->num), h->rows));
-    if (!status) status = cg__emit_kernel(&w);
-    *able = !status && cg__suits_finish(&w) && cg__sizes_fit(&w);
+    ind_status status = cg__init_decider(&d, p, &p->schedule->kernel[part->kernel], &v, v.assume);
+    d.tuning = (ind__tuning){0};
+    *able = false;
+    if (!status) {
+        d.plan->part = true;
+        d.plan->handover = h;
+        if (!h->takes) h->rows = cg__p_numel(&d.w);
+        d.plan->lookback = ind_expr_add(ind_int(p->context, 1), ind_expr_mul(ind_int(p->context, h->num), h->rows));
+        status = cg__decide(&d);
+    }
+    if (!status) *able = cg__suits_finish(&d.w);
+    if (!status && *able) status = cg__write_body(&w, p, &d);
+    *able = *able && !status && cg__sizes_fit(&d, &w);
     if (*able) status = cg__keep_part(&w, part);
     cg__free(&w);
+    cg__free(&d.w);
     return status;
 }
 
 /* A warp takes but one round of them, a block no more than there are at once. */
 static int64_t cg__most_finished(const ind_plan *p, const cg__handover *h) {
-    const int rounds = h->threads > 32 ? p->target.launch_ns / IND__CG_TRIP_NS : 1;
+    const int rounds = h->threads > 32 ? p->target.launch_ns / p->target.thresholds.trip_ns : 1;
     const int64_t most = (int64_t)h->threads * h->looks * (rounds > 1 ? rounds : 1);
-    const int64_t blocks = (int64_t)p->target.num_sms * (IND__CG_SM_THREADS / h->threads);
+    const int64_t blocks = (int64_t)p->target.num_sms * (p->target.sm_threads / h->threads);
     return h->threads > 32 && most > blocks ? blocks : most;
 }
 
@@ -245,9 +248,8 @@ static ind_status cg__plan_finish_variant(ind_plan *p, cg__part **part, const cg
     snprintf(v->entry, sizeof v->entry, "ind_k_finish_%.50s", p->schedule->kernel[part[0]->kernel].name);
     cg__combo_arg(&x, (ind__kernel_arg){.kind = IND__ARG_SIZE, .size = h->rows});
     cg__write_finish(&x, h);
-    ind__textf(&why,
-               "%s; %sthe block that began last takes what is found of each, in place of the next kernel's launch",
-               rows->why, h->threads < v->threads ? "a warp of " : "");
+    ind__textf(&why, "%s; %sthe last block to start reduces the results: no second launch", rows->why,
+               h->threads < v->threads ? "a warp of " : "");
     v->why = cg__keep_text(&p->arena, &why);
     v->source = cg__keep_text(&p->arena, &x.text);
     v->source_bytes = x.text.size;
@@ -300,7 +302,7 @@ static ind_status cg__plan_finish(ind_plan *p, uint32_t k) {
     ind_status status = cg__plan_handed(p, &rows, &h, &able);
     if (status || !able) return status;
     const int64_t likely = ind_hint(h.rows);
-    const bool warp = likely <= 32 * IND__CG_MOST_LOOKS;
+    const bool warp = likely <= 32 * p->target.thresholds.most_looks;
     cg__handover few = h;
     h.threads = rows.variant.threads, h.looks = 1;
     few.threads = 32, few.looks = likely > 32 ? (int)((likely + 31) / 32) : 1;

@@ -15,6 +15,35 @@ typedef struct ind__pieces {
     uint64_t word[IND__CG_MAX_PIECES / 64];
 } ind__pieces;
 
+/* How a kernel's body is computed: what is found out about it, and how its accesses move. With the variant and the
+   target it is all that the text is made of. Arrays have an entry per instruction. */
+typedef struct ind__body_plan {
+    ind__loops domain;   /* the body's loops: neighbours that no access tells apart are merged, the variable that is
+                            contiguous in memory is last; indices are numbered as in the body */
+    uint32_t *varies;    /* bit d set if it depends on domain.var[d] */
+    uint8_t *only_check; /* IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
+    uint8_t *rooted;     /* is it stored, or checked, of a row without elements, too? */
+    uint8_t *stage;      /* how many reductions must be finished before it can be computed */
+    uint8_t *level;      /* how many scans of one pass over the row come before it, itself included */
+    uint8_t *kept;       /* of a LOAD: stays in registers from one pass over the row to the next, or in a tile */
+    uint8_t *vector;     /* of a LOAD or STORE: elements that it moves at once, 1: scalar */
+    uint8_t *uniform;    /* a mask of vectors, or a part of one, that varies along the variable of the vectors, but not
+                            within a vector */
+    uint8_t *across;     /* of a LOAD: its vectors may be misaligned */
+    uint8_t *through;    /* of a LOAD or STORE: it moves by one from each point to the next, through all rows */
+    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
+    bool starts_shifted; /* rows start misaligned, or may */
+    uint32_t leader;     /* of misaligned rows: the access whose aligned addresses they start at */
+    int64_t row_from;    /* the row has at least so many elements, by the guard */
+    uint32_t shift;      /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
+    ind_expr lookback;   /* SCAN_LOOKBACK, FINISH: words of IND__ARG_LOOKBACK */
+    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
+    bool wide;           /* 64-bit indices */
+    bool part;           /* the kernel is a part of a launch */
+    struct cg__mm_problem *matmul;       /* MATMUL: what is multiplied */
+    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
+} ind__body_plan;
+
 /* Shared by the emitters in this header: the text of one kernel while it is written. The contract:
    - Every variable of the domain has a spelling in `var`: an identifier or a parenthesised expression.
    - Instruction i is named v<i>. `value[i]` overrides that (an accumulator, a reduction's result: then it is never
@@ -28,58 +57,43 @@ typedef struct ind__writer {
     const ind_schedule *schedule;
     const ind_kernel *kernel;
     const ind_body *body; /* kernel->body */
-    ind__variant *variant;
-    ind__arena *arena;  /* the plan's */
-    ind__arena scratch; /* freed with the writer */
-    ind__loops domain;  /* the body's loops, tidied: neighbours that no access tells apart are one, the variable that
-                           lies contiguous in memory comes last; indices are numbered as in the body */
+    const ind__variant *variant;
+    const ind__body_plan *plan;
+    ind__arena *arena;                 /* the plan's */
+    ind__arena scratch;                /* freed with the writer */
     const char *var[2 * IND_MAX_RANK]; /* spelling of domain.var[d] */
     ind_expr linear[IND_MAX_RANK];     /* position in the P variables 0 .. d together, if indices are made of it */
     const char *linear_name[IND_MAX_RANK];
-    const char **value;  /* per instruction, NULL: v<number> */
-    const char **memory; /* per LOAD and STORE, NULL: buffer[index] */
-    uint8_t *known;      /* per instruction: depth of the scope that wrote it, 0: not written */
-    uint8_t *needed;     /* per instruction */
-    uint8_t *only_check; /* per instruction: IND__CG_CHECK_* of an INDIRECT that nothing uses but for its check */
-    uint8_t *rooted;     /* .. is it stored, or checked, of a row without elements, too? */
-    uint32_t *varies;    /* per instruction: bit d set if it depends on domain.var[d] */
-    uint8_t *stage;      /* per instruction: how many reductions must be finished before it can be computed */
-    int join;            /* ROW_STAGED: joins of a cluster written so far */
-    int scan_stage;      /* SCAN: how many reductions must be finished before its last pass over the row */
-    uint8_t *level;      /* per instruction: how many scans of one pass over the row come before it, itself included */
-    uint8_t *runs;       /* per SCAN: it runs in the pass that is being written */
-    int scope;           /* depth of cg__begin, 1 outermost */
-    int lanes;           /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
-    int steps;           /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
-    int tile_y;          /* TRANSPOSE: the variable along which the tiled loads are contiguous */
-    uint8_t *vector;     /* per LOAD and STORE: elements that it moves at once, 1: scalar */
-    uint8_t *uniform;    /* per instruction: a mask of vectors, or a part of one, that varies along the variable of the
-                            vectors, but not within a vector */
-    uint8_t *across;     /* per LOAD: its vectors may lie across boundaries */
-    uint8_t *through;    /* per LOAD and STORE: it moves by one from each point to the next, through all rows */
-    bool starts_shifted; /* the rows that are being written start behind boundaries, or may */
-    uint32_t leader;     /* of shifted rows: the access whose boundaries they start at */
-    uint8_t *kept;       /* per LOAD: stays in registers from one sweep over the row to the next, or in a tile */
-    struct cg__mm_problem *matmul;       /* MATMUL: what cg__choose_matmul found out */
-    const struct cg__handover *handover; /* FINISH: what one part leaves and the other takes; else NULL */
-    int assume;                          /* IND__ASSUME_*: likely conditions may become guards */
-    int used;                            /* those of them that did, but for ALIGNED */
-    int64_t row_from;                    /* the row has so many elements by the guard, at the least */
-    int way;                        /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
-    bool more_ways;                 /* there is another way behind this one */
-    int max_cluster;                /* the target's, or 1: for a device that has no place for clusters after all */
-    bool part;                      /* the kernel becomes a part of a launch */
-    int part_threads;               /* threads of a pointwise part's blocks; 0: as many as alone */
-    ind__tuning tuning;             /* in place of the formulas' choice */
-    bool wide, force_wide;          /* 64-bit indices; because 32 were tried and do not do */
+    const char **value;             /* per instruction, NULL: v<number> */
+    const char **memory;            /* per LOAD and STORE, NULL: buffer[index] */
+    uint8_t *known;                 /* per instruction: depth of the scope that wrote it, 0: not written */
+    uint8_t *needed;                /* per instruction */
+    int join;                       /* ROW_STAGED: joins of a cluster written so far */
+    uint8_t *runs;                  /* per SCAN: it runs in the pass that is being written */
+    int scope;                      /* depth of cg__begin, 1 outermost */
+    int lanes;                      /* *_SPLIT: neighbours whose states are apart while a row is walked: l<number>[j] */
+    int steps;                      /* *_SPLIT: of a round along the row, k of them, while it is written; else 0 */
     ind__text code;                 /* body of the kernel function */
     ind__pieces prelude;            /* that the source will need */
     const ind__function **function; /* of the user, that the body calls: number k is ind_user_<k> */
     uint32_t num_functions;
     ind__kernel_arg *arg; /* buffers in the order of kernel->arg, then sizes as they were met, then the error record */
     uint32_t num_args, cap_args;
-    uint32_t shift;    /* SCAN_*: the access at whose aligned addresses the vectors of each row begin, 0: all do */
-    ind_expr lookback; /* SCAN_LOOKBACK: words of IND__ARG_LOOKBACK */
     bool needs_error;
     bool failed; /* the context has the reason */
 } ind__writer;
+
+/* What decides a kernel. */
+typedef struct cg__decider {
+    ind__writer w; /* that questions are asked of, first: it reads the variant and the plan that are being decided */
+    ind__variant *variant;
+    ind__body_plan *plan;
+    int assume;         /* IND__ASSUME_*: likely conditions may become guards */
+    int used;           /* those of them that did, but for ALIGNED */
+    int way;            /* 0: the variant itself, 1: what is built otherwise, 2: if that spills, too .. */
+    bool more_ways;     /* there is another way behind this one */
+    int max_cluster;    /* the target's, or 1: for a device that has no place for clusters after all */
+    int part_threads;   /* threads of a pointwise part's blocks; 0: as many as alone */
+    ind__tuning tuning; /* in place of the formulas' choice */
+    bool force_wide;    /* 64-bit indices, because 32 were tried and do not do */
+} cg__decider;

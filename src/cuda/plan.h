@@ -21,7 +21,7 @@
     X(MATMUL_MMA, "matmul, mma.sync tiles")                                                                            \
     X(MATMUL_WGMMA, "matmul, wgmma tiles")                                                                             \
     X(COMBO, "several kernels in one launch")                                                                          \
-    X(FINISH, "rows, and what is reduced of them") /* two kernels: the block that began last runs the second */
+    X(FINISH, "row reductions and their reduction") /* two kernels: the block that began last runs the second */
 
 typedef enum ind_strategy {
 #define X(name, text) IND_STRATEGY_##name,
@@ -102,6 +102,7 @@ typedef struct ind__variant {
     ind_expr shared_bytes; /* dynamic shared memory */
     int static_shared;     /* bytes, at most; of a part of a COMBO, else 0 */
     ind_expr splits; /* *_SPLIT: blocks that share a row, or the columns of a block; they lie along y of the grid */
+    int64_t split_blocks;  /* *_SPLIT: those that share results, at most; 0: none do */
     uint32_t num_counters; /* *_SPLIT: 32-bit words that IND__ARG_COUNTERS must point to, .. */
     int64_t partial_bytes; /* .. and bytes that IND__ARG_PARTIALS must: whatever the sizes are */
     ind_expr guard;        /* condition on sizes, valid and not 1: this variant may only run if it holds */

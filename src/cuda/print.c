@@ -32,15 +32,16 @@ static void cg__print_args(ind__text *t, const ind_plan *p, const ind__variant *
 static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__variant *v) {
     ind__textf(t, "%s: %s\n", ind__strategy_text(v->strategy), v->why);
     t->indent++;
-    ind__textf(t, "threads %d, elements per thread %d, vector %d%s, rows per block %d, %d-bit indices\n", v->threads,
-               v->per_thread, v->vector, v->shifted ? " from boundary to boundary" : "", v->rows, v->index_bits);
+    ind__textf(t, "threads %d, elements per thread %d, vector %d, rows per block %d, %d-bit indices\n", v->threads,
+               v->per_thread, v->vector, v->rows, v->index_bits);
+    if (v->shifted) ind__textf(t, "misaligned: aligned vectors, peeled edges\n");
     if (v->pieces)
-        ind__textf(t, "%d whole pieces of a row in each round, of %d lanes each\n", v->pieces, v->piece_lanes);
+        ind__textf(t, "%d whole segments of a row per iteration, %d lanes each\n", v->pieces, v->piece_lanes);
     if (v->tile_m)
         ind__textf(t, "tile %d x %d x %d, warps %d x %d, stages %d\n", v->tile_m, v->tile_n, v->tile_k, v->warps_m,
                    v->warps_n, v->stages);
     if (ind__ok(v->fitted)) {
-        cg__print_expr_field(t, "of these threads ", v->fitted);
+        cg__print_expr_field(t, "active threads ", v->fitted);
         ind__textf(t, "\n");
     }
     cg__print_expr_field(t, "grid ", v->grid[0]);
@@ -49,20 +50,20 @@ static void cg__print_variant(ind__text *t, const ind_plan *p, const ind__varian
     cg__print_expr_field(t, ", dynamic shared memory ", v->shared_bytes);
     ind__textf(t, " bytes\n");
     if (v->num_counters)
-        ind__textf(t, "the blocks along y of the grid share their results: %u counters, %lld bytes at most\n",
+        ind__textf(t, "blocks along y combine their results: %u counters, at most %lld bytes of partial results\n",
                    v->num_counters, (long long)v->partial_bytes);
     if (ind__ok(v->guard)) {
-        cg__print_expr_field(t, "only if ", v->guard);
+        cg__print_expr_field(t, "requires ", v->guard);
         ind__textf(t, "\n");
     }
-    if (v->guard_aligned) ind__textf(t, "only if all pointers are multiples of 16 bytes\n");
-    if (v->dependent) ind__textf(t, "may begin before the launch before it is done, for which it waits first\n");
+    if (v->guard_aligned) ind__textf(t, "requires 16-byte aligned pointers\n");
+    if (v->dependent) ind__textf(t, "programmatic dependent launch (waits at entry)\n");
     cg__print_args(t, p, v);
-    if (v->spilled) ind__textf(t, "in place of one that spilled %d bytes a thread\n", v->spilled);
-    if (v->crowded) ind__textf(t, "in place of one with clusters of %d, which find no place\n", v->crowded);
+    if (v->spilled) ind__textf(t, "replaces a variant that spilled %d bytes per thread\n", v->spilled);
+    if (v->crowded) ind__textf(t, "replaces a variant with clusters of %d, too large for the device\n", v->crowded);
     for (const ind__variant *last = v, *way; (way = last->otherwise) != NULL; last = way)
-        ind__textf(t, "if it spills%s, %s: %s\n",
-                   last->cluster > 1 && way->cluster < 2 ? ", or the device has no place for a cluster" : "",
+        ind__textf(t, "fallback if it spills%s: %s: %s\n",
+                   last->cluster > 1 && way->cluster < 2 ? " or the cluster does not fit" : "",
                    ind__strategy_text(way->strategy), way->why);
     t->indent--;
 }
@@ -77,8 +78,7 @@ static void cg__print_part(ind__text *t, const ind_plan *p, uint32_t kernel) {
     else if (wanted != kernel)
         ind__textf(
             t,
-            "not in the launch of kernel %u: its blocks have another number of threads, or the launch would have "
-            "more shared memory, arguments or functions of the user than it can\n",
+            "not in the launch of kernel %u: their threads, shared memory and arguments do not fit into one launch\n",
             wanted);
 }
 
@@ -96,16 +96,16 @@ void ind__plan_print(ind__text *t, const ind_plan *p, ind__node_name_fn origin_n
         if (origin_name) ind__print_made(t, k->origin, k->num_origins, origin_name, result_name, user);
         ind__textf(t, "\n");
         t->indent++;
-        if (k->body->call) ind__textf(t, "opaque call of %s\n", k->body->call->name);
+        if (k->body->call) ind__textf(t, "extern call of %s\n", k->body->call->name);
         cg__print_part(t, p, i);
         for (int v = 0; v < p->kernel[i].num_variants; v++) cg__print_variant(t, p, &p->kernel[i].variant[v]);
         cg__print_expr_field(t, "predicted ns: ", p->kernel[i].time_ns);
         ind__textf(t, "\n");
         t->indent--;
     }
-    cg__print_expr_field(t, "predicted ns in all: ", p->time_ns);
+    cg__print_expr_field(t, "predicted ns, total: ", p->time_ns);
     ind__textf(
-        t, "; %d bytes of memory (of which copies reach %d %%), %d f32 and %d tensor-core flops a ns, %d a launch\n",
+        t, "; per ns %d bytes of memory (copies reach %d %%), %d f32 flops, %d tensor-core flops; %d ns per launch\n",
         p->target.memory_bytes_per_ns, IND__CG_COPY_PERCENT, p->target.f32_flops_per_ns, p->target.tensor_flops_per_ns,
         p->target.launch_ns);
 }

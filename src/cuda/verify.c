@@ -75,10 +75,10 @@ static const char *cg__broken_rule(const ind_plan *p, const ind_kernel_plan *k, 
     const bool staged = v->strategy == IND_STRATEGY_ROW_STAGED;
     if ((staged || v->cluster) && (!cg__power_of_two(v->cluster) || v->cluster > p->target.max_cluster))
         return "no cluster of the target";
-    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a row has no place to wait in";
-    if (v->stays && (!staged || v->resident < 1)) return "blocks that stay, and no row in work";
+    if (v->stays && v->stages != 2 && (v->stages != 1 || v->held != 2)) return "a staged row has no shared memory";
+    if (v->stays && (!staged || v->resident < 1)) return "persistent blocks without rows";
     if (v->pieces && (v->shifted || v->piece_lanes < 1 || (!staged && v->strategy != IND_STRATEGY_ROW_BLOCK)))
-        return "pieces of a row that is not held";
+        return "segments of a row that is not in registers";
     if (v->batch && (v->strategy != IND_STRATEGY_ROW_WARP || v->rows % v->batch))
         return "the rows of a block are no whole number of batches";
     const char *finish = cg__broken_finish(p, k, v);

@@ -1,12 +1,5 @@
 /* ---------------------------------------------------------------------------------------------- >>op-table */
 
-/* Ops before it are of IND_OPS, ops from it on of IND_COMPOSITES. */
-enum {
-#define X(name, text, operands, attributes, results, flags) +1
-    IND__FIRST_COMPOSITE = 0 IND_OPS(X)
-#undef X
-};
-
 #define IND__MAX_OPERANDS 8
 #define IND__MAX_ATTRS    12
 #define IND__MAX_RESULTS  1024

@@ -14,8 +14,8 @@
        IND_API        linkage of every public function (default: extern)
 
    Contents: >>overview >>version >>graph >>ops >>text >>compile >>explain >>formula >>internal
-   implementation: >>op-table >>shapes >>builder >>composites >>conditions >>printer >>parser >>import >>passes
-   >>lowerings >>pipeline >>raise >>explain >>page >>formula >>solve
+   implementation: >>op-table >>shapes >>builder >>composites >>lowerings >>families >>conditions >>printer >>parser
+   >>import >>passes >>pipeline >>raise >>explain >>page >>formula >>solve
 */
 #include "inductor_runtime.h"
 #ifndef INDUCTOR_H
@@ -29,7 +29,49 @@ extern "C" {
 //@ graph/version.h
 //@ graph/graph.h
 //@ graph/op_table.h
-//@ graph/ops.h
+//@ graph/ops/data/sources.h
+//@ graph/ops/data/random.h
+//@ graph/ops/data/copies.h
+//@ graph/ops/elementwise/arithmetic.h
+//@ graph/ops/elementwise/math.h
+//@ graph/ops/elementwise/special.h
+//@ graph/ops/elementwise/logic.h
+//@ graph/ops/elementwise/activations.h
+//@ graph/ops/rows/reductions.h
+//@ graph/ops/rows/norms.h
+//@ graph/ops/rows/softmax.h
+//@ graph/ops/rows/losses.h
+//@ graph/ops/rows/normalisations.h
+//@ graph/ops/rows/scans.h
+//@ graph/ops/rows/sorting.h
+//@ graph/ops/rows/ranks.h
+//@ graph/ops/rows/searches.h
+//@ graph/ops/indexing/gathers.h
+//@ graph/ops/indexing/scatters.h
+//@ graph/ops/indexing/embedding.h
+//@ graph/ops/indexing/data_sizes.h
+//@ graph/ops/indexing/unique.h
+//@ graph/ops/movement/views.h
+//@ graph/ops/movement/moves.h
+//@ graph/ops/movement/concatenation.h
+//@ graph/ops/movement/triangles.h
+//@ graph/ops/movement/pads.h
+//@ graph/ops/movement/view_scatters.h
+//@ graph/ops/windows/pools.h
+//@ graph/ops/windows/convolutions.h
+//@ graph/ops/windows/resampling.h
+//@ graph/ops/windows/grids.h
+//@ graph/ops/windows/columns.h
+//@ graph/ops/products/matmul.h
+//@ graph/ops/products/einsum.h
+//@ graph/ops/products/attention.h
+//@ graph/ops/signal/fourier.h
+//@ graph/ops/signal/frames.h
+//@ graph/ops/signal/complex.h
+//@ graph/ops/user/custom.h
+//@ graph/ops/user/associative_scan.h
+//@ graph/ops/user/extern.h
+//@ graph/ops/table.h
 //@ graph/text.h
 //@ graph/compile.h
 //@ graph/explain.h
@@ -52,21 +94,14 @@ extern "C" {
 #include <string.h>
 
 //@ graph/op_table.c
+//@ graph/ops/implementation.c
 //@ graph/shapes/common.c
 //@ graph/shapes/promotion.c
 //@ graph/shapes/dims.c
-//@ graph/shapes/sources.c
-//@ graph/shapes/pointwise.c
-//@ graph/shapes/reductions.c
 //@ graph/shapes/views.c
-//@ graph/shapes/movement.c
 //@ graph/shapes/windows.c
-//@ graph/shapes/resampling.c
-//@ graph/shapes/indexing.c
-//@ graph/shapes/sorting.c
-//@ graph/shapes/data_sizes.c
-//@ graph/shapes/products.c
-//@ graph/shapes/table.c
+//@ graph/shapes/reductions.c
+//@ graph/shapes/pointwise.c
 //@ graph/shapes/infer.c
 //@ graph/build/graph.c
 //@ graph/build/masks.c
@@ -76,23 +111,65 @@ extern "C" {
 //@ graph/build/inputs.c
 //@ graph/build/in_place.c
 //@ graph/build/query.c
-//@ graph/build/ops.c
-//@ graph/build/more_ops.c
-//@ graph/build/custom.c
-//@ graph/build/extern.c
+//@ graph/build/numbers.c
+//@ graph/build/calls.c
 //@ graph/composites/common.c
-//@ graph/composites/losses.c
-//@ graph/composites/pointwise.c
-//@ graph/composites/counts.c
-//@ graph/composites/products.c
-//@ graph/composites/einsum.c
-//@ graph/composites/movement.c
-//@ graph/composites/fourier.c
-//@ graph/composites/signal.c
-//@ graph/composites/embedding.c
-//@ graph/composites/images.c
-//@ graph/composites/resampling.c
-//@ graph/composites/table.c
+//@ graph/composites/expand.c
+//@ graph/lowerings/common.c
+//@ graph/lowerings/pointwise.c
+//@ graph/lowerings/views.c
+//@ graph/lowerings/reductions.c
+//@ graph/lowerings/scans.c
+//@ graph/lowerings/scatters.c
+//@ graph/lowerings/deterministic.c
+/* --------------------------------------------------------------------------------------------- >>families */
+
+/* Each family of ops has its shape rules, builders, expansions and lowerings together, and at the end a row for each op
+   (>>ops has their names and operands). */
+
+//@ graph/ops/data/sources.c
+//@ graph/ops/data/random.c
+//@ graph/ops/data/copies.c
+//@ graph/ops/elementwise/arithmetic.c
+//@ graph/ops/elementwise/math.c
+//@ graph/ops/elementwise/special.c
+//@ graph/ops/elementwise/logic.c
+//@ graph/ops/elementwise/activations.c
+//@ graph/ops/rows/reductions.c
+//@ graph/ops/rows/norms.c
+//@ graph/ops/rows/softmax.c
+//@ graph/ops/rows/losses.c
+//@ graph/ops/rows/normalisations.c
+//@ graph/ops/rows/scans.c
+//@ graph/ops/rows/sorting.c
+//@ graph/ops/rows/ranks.c
+//@ graph/ops/rows/searches.c
+//@ graph/ops/indexing/gathers.c
+//@ graph/ops/indexing/scatters.c
+//@ graph/ops/indexing/embedding.c
+//@ graph/ops/indexing/data_sizes.c
+//@ graph/ops/indexing/unique.c
+//@ graph/ops/movement/views.c
+//@ graph/ops/movement/moves.c
+//@ graph/ops/movement/concatenation.c
+//@ graph/ops/movement/triangles.c
+//@ graph/ops/movement/pads.c
+//@ graph/ops/movement/view_scatters.c
+//@ graph/ops/windows/pools.c
+//@ graph/ops/windows/convolutions.c
+//@ graph/ops/windows/resampling.c
+//@ graph/ops/windows/grids.c
+//@ graph/ops/windows/columns.c
+//@ graph/ops/products/matmul.c
+//@ graph/ops/products/einsum.c
+//@ graph/ops/products/attention.c
+//@ graph/ops/signal/fourier.c
+//@ graph/ops/signal/frames.c
+//@ graph/ops/signal/complex.c
+//@ graph/ops/user/custom.c
+//@ graph/ops/user/associative_scan.c
+//@ graph/ops/user/extern.c
+//@ graph/ops/table.c
 //@ graph/text/conditions.c
 //@ graph/text/print.c
 //@ graph/text/parse.c
@@ -109,32 +186,6 @@ extern "C" {
 //@ graph/passes/noop.c
 //@ graph/passes/cse.c
 //@ graph/passes/run.c
-//@ graph/lowerings/common.c
-//@ graph/lowerings/pointwise.c
-//@ graph/lowerings/cat.c
-//@ graph/lowerings/gathers.c
-//@ graph/lowerings/scatters.c
-//@ graph/lowerings/deterministic.c
-//@ graph/lowerings/extern.c
-//@ graph/lowerings/embedding.c
-//@ graph/lowerings/views.c
-//@ graph/lowerings/movement.c
-//@ graph/lowerings/reductions.c
-//@ graph/lowerings/norms.c
-//@ graph/lowerings/losses.c
-//@ graph/lowerings/normalisations.c
-//@ graph/lowerings/pools.c
-//@ graph/lowerings/products.c
-//@ graph/lowerings/scans.c
-//@ graph/lowerings/ranks.c
-//@ graph/lowerings/data_sizes.c
-//@ graph/lowerings/unique.c
-//@ graph/lowerings/resampling.c
-//@ graph/lowerings/windows.c
-//@ graph/lowerings/attention.c
-//@ graph/lowerings/convolutions.c
-//@ graph/lowerings/parts.c
-//@ graph/lowerings/table.c
 //@ graph/lowerings/run.c
 //@ graph/compile.c
 //@ graph/raise/raise.c
@@ -150,6 +201,9 @@ extern "C" {
 //@ graph/raise/custom.c
 //@ graph/explain/explain.c
 //@ graph/explain/texts.c
+//@ graph__page = graph/explain/page.html
+//@ graph__page_style = graph/explain/page.css
+//@ graph__page_script = graph/explain/page.js
 //@ graph/explain/page.c
 //@ graph/formula/formula.c
 //@ graph/formula/solve.c

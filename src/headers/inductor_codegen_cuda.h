@@ -76,7 +76,8 @@
 
    Contents: >>target >>plan >>source >>internal
    implementation: >>prelude >>spellings >>writer >>index >>values >>domain >>vectors >>launch >>pointwise >>transpose
-   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>arch >>verify >>print
+   >>reduction >>scan >>matmul >>choose >>assemble >>combine >>finish >>predict >>architectures
+   >>devices >>thresholds >>verify >>print
 */
 #include "inductor_sched.h"
 #ifndef INDUCTOR_CODEGEN_CUDA_H
@@ -101,17 +102,27 @@ extern "C" {
 
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #define IND__CG_INT32_MAX 2147483647
 
-/* Of a multiprocessor (CUDA C Programming Guide, compute capabilities). */
-#define IND__CG_SM_REGISTERS 65536
-#define IND__CG_SM_THREADS   2048 /* at most; 1536 on sm_86 to 89 and 120 */
 #define IND__CG_SECTOR_BYTES 32   /* that memory and the L2 move at the least */
 #define IND__CG_LINE_BYTES   128  /* that the L1 looks up at once */
 
+//@ cg__prelude = cuda/prelude/types.cuh
+//@ cg__prelude = cuda/prelude/memory.cuh
+//@ cg__prelude = cuda/prelude/math.cuh
+//@ cg__prelude = cuda/prelude/special.cuh
+//@ cg__prelude = cuda/prelude/random.cuh
+//@ cg__prelude = cuda/prelude/checks.cuh
+//@ cg__prelude = cuda/prelude/atomics.cuh
+//@ cg__prelude = cuda/prelude/states.cuh
+//@ cg__prelude = cuda/prelude/combine.cuh
+//@ cg__prelude = cuda/prelude/matrix.cuh
+//@ cg__prelude = cuda/prelude/scan.cuh
+//@ cg__prelude = cuda/prelude/sort.cuh
 //@ cuda/prelude/prelude.c
 //@ cuda/emit/op_templates.c
 //@ cuda/emit/writer.c
@@ -120,11 +131,16 @@ extern "C" {
 //@ cuda/decide/domain.c
 //@ cuda/decide/vectors.c
 //@ cuda/emit/launch.c
+//@ cuda/decide/launch.c
 //@ cuda/decide/misaligned.c
+//@ cuda/emit/misaligned.c
 //@ cuda/emit/pointwise.c
 //@ cuda/emit/masked_rows.c
+//@ cuda/decide/masked_rows.c
 //@ cuda/emit/transpose.c
+//@ cuda/decide/tile_loads.c
 //@ cuda/emit/reduction/reduction.c
+//@ cuda/decide/kept.c
 //@ cuda/emit/reduction/states.c
 //@ cuda/emit/reduction/combine_states.c
 //@ cuda/emit/reduction/pass.c
@@ -157,13 +173,18 @@ extern "C" {
 //@ cuda/decide/scan.c
 //@ cuda/decide/sort.c
 //@ cuda/assemble.c
-//@ cuda/tuning.c
+//@ cuda/decide/tuned.c
+//@ cuda/decide/decide.c
+//@ cuda/emit/write.c
+//@ cuda/decide/variants.c
 //@ cuda/combine.c
 //@ cuda/finish.c
 //@ cuda/cost/predict.c
 //@ cuda/equal_launches.c
 //@ cuda/create.c
-//@ cuda/cost/arch.c
+//@ cuda/cost/architectures.c
+//@ cuda/cost/devices.c
+//@ cuda/cost/target.c
 //@ cuda/verify.c
 //@ cuda/print.c
 #endif /* INDUCTOR_CODEGEN_CUDA_IMPLEMENTATION_DONE */

@@ -264,7 +264,7 @@ static ind_status rt__run_call(ind_instance *n, const rt__exec_step *s, void *st
         call.workspace = call.workspace_bytes ? (void *)(uintptr_t)n->address[c->workspace] : NULL;
     }
     ind_status status = (cuda ? c->op->desc.cuda : c->op->desc.host)(&call);
-    return status ? ind__fail(m->context, status, "%s: the callback of this opaque call failed: %s", c->name,
+    return status ? ind__fail(m->context, status, "%s: the callback of this extern call failed: %s", c->name,
                               ind_status_text(status))
                   : IND_OK;
 }

@@ -37,12 +37,13 @@ static bool sched__small_product(const sched__fuser *f, const ind_kernel *k) {
 
 /* May the kernel be a part of a launch, if there is another one? */
 static ind_combo_reason sched__combinable(const sched__fuser *f, const ind_kernel *k) {
-    const bool loops = k->kind == IND_KERNEL_POINTWISE || k->kind == IND_KERNEL_REDUCTION || k->kind == IND_KERNEL_SCAN;
     if (f->policy.disable || f->policy.disable_combo) return IND_COMBO_DISABLED;
     if (f->keep_order) return IND_COMBO_MEMORY;
     if (k->run) return IND_COMBO_LARGE; /* runs are for much data; their columns' shared memory is not counted */
-    if ((!loops && k->kind != IND_KERNEL_MATMUL) || ind__body_unbacked(f->program, k->body)) return IND_COMBO_KIND;
-    if (!loops) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_LARGE;
+    if (k->kind == IND_KERNEL_SORT) return IND_COMBO_KIND;
+    if (k->kind == IND_KERNEL_EXTERN) return IND_COMBO_EXTERN;
+    if (ind__body_unbacked(f->program, k->body)) return IND_COMBO_DATA_SIZES;
+    if (k->kind == IND_KERNEL_MATMUL) return sched__small_product(f, k) ? IND_COMBO_COMBINED : IND_COMBO_FILLS;
     int64_t bytes = sched__add_hint(sched__hint(k->bytes_read), sched__hint(k->bytes_written));
     bool combines =
         bytes <= f->policy.launch_bytes && sched__hint(k->flops) / f->policy.ops_per_byte <= f->policy.launch_bytes;

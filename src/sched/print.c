@@ -271,7 +271,7 @@ void ind__schedule_print(ind__text *t, const ind_schedule *s, ind__node_name_fn 
     sched__print_buffers(&p);
     sched__print_formula(&p, "arena ", s->arena_bytes);
     sched__print_formula(&p, " bytes; peak ", s->peak_bytes);
-    sched__print_formula(&p, "; op by op ", s->op_by_op_bytes);
+    sched__print_formula(&p, "; unfused ", s->op_by_op_bytes);
     ind__textf(t, "\n");
     ind__free(s->context, first);
 }

@@ -121,37 +121,45 @@ typedef struct ind_fusion_policy {
 
 /* Why two connected loops are in one kernel, or are not. */
 #define IND_FUSION_REASONS(X)                                                                                          \
-    X(FUSED_VERTICAL, "fused: consumer reads what the producer just made")                                             \
+    X(FUSED_VERTICAL, "fused: the consumer reads what the producer computes")                                          \
     X(FUSED_EPILOGUE, "fused: epilogue of the matrix product")                                                         \
-    X(FUSED_PROLOGUE, "fused: computed where the matrix product loads it")                                             \
+    X(FUSED_PROLOGUE, "fused: computed in the operand load of the matrix product")                                     \
     X(FUSED_HORIZONTAL, "fused: both read the same data")                                                              \
-    X(DISABLED, "fusion is switched off")                                                                              \
+    X(DISABLED, "fusion is disabled")                                                                                  \
     X(DOMAINS_DIFFER, "different iteration domains")                                                                   \
-    X(SPLIT_DISABLED, "in two stages it would meet the other's rows, but that is switched off")                        \
-    X(SPLIT_KIND, "in two stages it would meet the other's rows, but such a reduction is made in one only")            \
-    X(SPLIT_ORDER, "in two stages it would meet the other's rows, but another kernel may have to run in between")      \
-    X(SPLIT_SHARED, "in two stages it would meet the other's rows, but leave what reduces the same data as it does")   \
-    X(SPLIT_PARTIALS, "in two stages it would meet the other's rows, but its partial results are too many")            \
-    X(SPLIT_READ_AGAIN, "in two stages it would meet the other's rows, but what comes of it reads the data again")     \
-    X(INDEX_DIFFERS, "the consumer reads other elements than the ones at hand")                                        \
+    X(SPLIT_DISABLED, "a two-stage reduction could share its rows: disabled")                                          \
+    X(SPLIT_KIND, "a two-stage reduction could share its rows: this kind of reduction has one stage")                  \
+    X(SPLIT_ORDER, "a two-stage reduction could share its rows: another kernel must run in between")                   \
+    X(SPLIT_SHARED, "a two-stage reduction could share its rows: it shares its data with another reduction")           \
+    X(SPLIT_PARTIALS, "a two-stage reduction could share its rows: its partial results are too large")                 \
+    X(SPLIT_READ_AGAIN, "a two-stage reduction could share its rows: a later kernel reads the data again")             \
+    X(INDEX_DIFFERS, "the consumer reads other elements than the producer computes in that iteration")                 \
     X(INDIRECT, "the consumer's index depends on data")                                                                \
     X(TWO_TEMPLATES, "two matrix products")                                                                            \
     X(REDUCTION_AFTER_TEMPLATE, "a reduction cannot follow a matrix product in one kernel")                            \
-    X(PROLOGUE, "the matrix product cannot compute its operand: reduced, gathered, padded, or wanted elsewhere too")   \
-    X(SCAN, "a sort is a kernel of its own")                                                                           \
-    X(TWO_SCANS, "scans that do not go together: too many, two sorts, or one with a function of the user")             \
-    X(SCAN_REDUCED, "it needs what is reduced of a scan, which is known only behind the last element")                 \
-    X(EXTERN, "an opaque call is a step of its own")                                                                   \
-    X(CYCLE, "another kernel would have to run in between")                                                            \
+    X(PROLOGUE, "not fused into the operand load: the product addresses it differently")                               \
+    X(PROLOGUE_REDUCED, "not fused into the operand load: a reduction or scan computes it")                            \
+    X(PROLOGUE_GATHERED, "not fused into the operand load: it is gathered")                                            \
+    X(PROLOGUE_PADDED, "not fused into the operand load: the product pads it")                                         \
+    X(PROLOGUE_PARTIAL, "not fused into the operand load: it writes a part of its buffer")                             \
+    X(PROLOGUE_SHARED, "not fused into the operand load: another kernel reads it too")                                 \
+    X(SCAN, "fusion with sorts is disabled")                                                                           \
+    X(TWO_SCANS, "too many scans for one kernel")                                                                      \
+    X(TWO_SORTS, "two sorts")                                                                                          \
+    X(SCAN_FUNCTION, "a scan with a user function shares its kernel with no other scan")                               \
+    X(SCAN_REDUCED, "it needs a reduction of the scan's results, which is complete after the last element")            \
+    X(EXTERN, "an extern call is a kernel of its own")                                                                 \
+    X(CYCLE, "another kernel must run in between")                                                                     \
     X(TOO_LARGE, "too many loops or buffers for one kernel")                                                           \
     X(NO_GAIN, "saves too few bytes")                                                                                  \
-    X(COALESCING, "neighbouring threads would reach for memory far apart")                                             \
-    X(MEMORY, "the results of both would live at the same time")                                                       \
+    X(COALESCING, "the accesses of neighbouring threads would not be coalesced")                                       \
+    X(MEMORY, "fusion would raise peak memory")                                                                        \
     X(TOO_FAR, "too far apart in the program")                                                                         \
-    X(MUTATION, "one changes in place what the other reads or writes")                                                 \
-    X(RUNS,                                                                                                            \
-      "columns are joined along runs of rows that the other does not have, or scans, or that are walked otherwise")    \
-    X(SIZE, "the consumer's ranges or indices depend on what the producer counts")
+    X(MUTATION, "one writes in place what the other reads or writes")                                                  \
+    X(RUNS, "columns are reduced over blocks of rows that the other does not have")                                    \
+    X(RUNS_SCAN, "columns are reduced over blocks of rows: not in one kernel with a scan")                             \
+    X(RUNS_PRODUCT, "columns are reduced over blocks of rows: not in one kernel with a matrix product")                \
+    X(SIZE, "the consumer's sizes depend on what the producer counts")
 
 typedef enum ind_fusion_reason {
 #define X(name, text) IND_FUSION_##name,
@@ -162,12 +170,15 @@ typedef enum ind_fusion_reason {
 /* Why a kernel shares a launch with others, or does not. */
 #define IND_COMBO_REASONS(X)                                                                                           \
     X(COMBINED, "one launch with others")                                                                              \
-    X(DISABLED, "combining is switched off")                                                                           \
-    X(KIND, "a sort, an opaque call or a kernel whose sizes come from data")                                           \
-    X(LARGE, "it takes longer than a launch, or fills the machine alone")                                              \
-    X(NEEDED, "what it needs, or what needs it, stands between it and every other small kernel")                       \
-    X(FULL, "the launches that it could share have as many parts or arguments as they can")                            \
-    X(MEMORY, "its results would live longer and raise the peak")
+    X(DISABLED, "combining launches is disabled")                                                                      \
+    X(KIND, "a sort has a launch of its own")                                                                          \
+    X(EXTERN, "an extern call has a launch of its own")                                                                \
+    X(DATA_SIZES, "its sizes come from data")                                                                          \
+    X(LARGE, "it takes longer than a launch")                                                                          \
+    X(FILLS, "it fills the GPU by itself")                                                                             \
+    X(NEEDED, "dependencies separate it from every other small kernel")                                                \
+    X(FULL, "every launch that it could share is full")                                                                \
+    X(MEMORY, "sharing a launch would raise peak memory")
 
 typedef enum ind_combo_reason {
 #define X(name, text) IND_COMBO_##name,

@@ -540,7 +540,7 @@ static const struct {
     bool (*holds)(sched__check *v);
 } sched__rules[] = {
     {"each loop runs in exactly one kernel", sched__check_loops},
-    {"the parts of a launch follow one another, and none is an opaque call", sched__check_launches},
+    {"the parts of a launch are consecutive, and none is an extern call", sched__check_launches},
     {"every body is valid", sched__check_bodies},
     {"a kernel's arguments are what its body reads and writes, and it writes something", sched__check_args},
     {"loops run after those whose results they read, and before those that change what they read", sched__check_order},
@@ -549,15 +549,14 @@ static const struct {
     {"what is changed in place was written before, is not read after, and keeps its memory", sched__check_versions},
     {"outputs are written, and exactly the stored intermediates are in the arena", sched__check_outputs},
     {"offsets are aligned and end within the arena", sched__check_offsets},
-    {"what lies in a donated input's memory fits, and is made when all that was there is no longer needed",
-     sched__check_gifts},
+    {"a buffer in a donated input's memory fits, and is written after the last read of the input", sched__check_gifts},
     {"buffers that live at the same time do not overlap", sched__check_memory},
     {"the dimensions of a matrix product are rows, columns or batch, and nothing else is stored", sched__check_matmul},
     {"a sort of rows that may be long stores both results, what is stored of its first elements is under a mask, and "
      "the "
      "pass of a scan with a combine function is the last",
      sched__check_scans},
-    {"columns are joined along runs of rows, in partial results of one kernel", sched__check_runs},
+    {"columns are reduced over blocks of rows, in partial results of one kernel", sched__check_runs},
 };
 
 ind_status ind__schedule_verify(const ind_schedule *s) {

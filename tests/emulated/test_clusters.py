@@ -8,7 +8,7 @@ import pytest
 
 from emulation import IND_STAGE_PLAN, emulated, from_bf16, near, normed, softmax, to_bf16
 
-NOT_THERE = "in place of one with clusters of"
+NOT_THERE = "replaces a variant with clusters of"
 # Two groups of a sample are two rows of four segments with weights of their own; a channel is a row of a segment for each sample. What
 # is walked along is longer than eight blocks can hold, and no whole number of vectors.
 GRAPH = """graph clusters {
@@ -58,7 +58,7 @@ def made_and_run(device, monkeypatch, places, order):
 @pytest.mark.parametrize("order", ["forward", "reverse"])
 def test_clusters(device, monkeypatch, order):
     plan = made_and_run(device, monkeypatch, 2, order)
-    assert re.search("shared memory of [248] blocks", plan) and "blocks walk along each together" in plan, plan
+    assert re.search("shared memory of a cluster of [248] blocks", plan) and "blocks loops over each" in plan, plan
     assert NOT_THERE not in plan, plan
 
 

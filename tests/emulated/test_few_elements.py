@@ -28,7 +28,7 @@ def test_few_elements(device, monkeypatch, dtype, length):
     library = emulated(device, monkeypatch)
     module = library.compile(GRAPH.replace("LONG", str(length)).replace("DTYPE", dtype), "few")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert "elements per thread 16" in plan and "registers a thread for" in plan, plan
+    assert "elements per thread 16" in plan and "registers per thread for" in plan, plan
     narrow, wide, digits = (to_bf16, from_bf16, 8) if dtype == "bf16" else (np.float16, np.float64, 11)
     random = np.random.default_rng(length)
     x, z = (narrow(random.standard_normal((ROWS, length))) for _ in "xz")

@@ -20,7 +20,7 @@ def test_lengths(device, monkeypatch):
     library = emulated(device, monkeypatch)
     module = library.compile(GRAPH, "lengths")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert "a block that has as many warps as the row needs" in plan, plan
+    assert "each launch has as many warps as its rows need" in plan, plan
     random = np.random.default_rng(1)
     for length in (0, 1, 2, 3, 65, 128):
         arrays = {f"x{i}": random.standard_normal((ROWS, length)) for i in range(INPUTS)}

@@ -49,7 +49,7 @@ def test_meeting_warps(library, monkeypatch, order):
     module = library.compile(GRAPH, "meeting")
     text = library.c.ind_module_text(module, IND_STAGE_CUDA).decode()
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    forms = re.findall(r"shared memory of (\d+) blocks while those.*\n *threads (\d+),", plan)
+    forms = re.findall(r"shared memory of a cluster of (\d+) blocks; .*\n *threads (\d+),", plan)
     assert forms[:1] == [("4", "288")] and ("4", "512") in forms, plan  # 36 warps, and 28 states that none sends; 64
     assert "ind_join_moments<2, 32, 32>(" in text and "cluster_s" in text, text
     random = np.random.default_rng(1)

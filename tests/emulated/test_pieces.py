@@ -31,8 +31,8 @@ def test_pieces(device, monkeypatch, order):
     library = emulated(device, monkeypatch, SMS=80, CLUSTERS=1, ORDER=order)
     module = library.compile(GRAPH, "pieces")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert "shared memory of 8 blocks" in plan, plan
-    assert {10, 8, 5, 4} <= {int(n) for n in re.findall("(\\d+) whole pieces", plan)}, plan
+    assert "shared memory of a cluster of 8 blocks" in plan, plan
+    assert {10, 8, 5, 4} <= {int(n) for n in re.findall("(\\d+) whole segments", plan)}, plan
     random = np.random.default_rng(1)
     x, w, y, z, v = (2 + 3 * random.standard_normal(s).astype(np.float32)
                      for s in ((201, CHANNELS, 7, 7), CHANNELS, (79, CHANNELS, 56, 56), (CHANNELS, 48, 4096), 48))  # fmt: skip

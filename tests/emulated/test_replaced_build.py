@@ -9,8 +9,8 @@ from conftest import BUILD
 from emulation import IND_STAGE_PLAN, Library, set_up, softmax
 
 STAT_COMPILES = 3  # enum stat in support.h
-FEW = "64 registers a thread for 4 blocks on a multiprocessor"
-SPILLED = "in place of one that spilled 64 bytes a thread"
+FEW = "64 registers per thread for 4 resident blocks per SM"
+SPILLED = "replaces a variant that spilled 64 bytes per thread"
 GRAPH = """graph g {
   size B in [1, 64] hint 8
   input x : f32[B, 8000]

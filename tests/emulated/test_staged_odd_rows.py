@@ -57,8 +57,8 @@ def test_staged_rows(library, monkeypatch, order, long, short, anywhere):
     module = library.compile(GRAPH.replace("LONG", str(long)).replace("SHORT", str(short)), "staged_rows")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
     assert len(re.findall(r"\nkernel [^\n]*\n    staged rows", plan)) == 2, plan
-    shifted = re.findall(r"\n    staged rows[^\n]*\n *threads[^\n]* from boundary to boundary", plan)
-    assert ("what all rows use" in plan) == (long < 20000) and len(shifted) == anywhere, plan
+    shifted = re.findall(r"\n    staged rows[^\n]*\n *threads[^\n]*\n *misaligned: ", plan)
+    assert ("operands that all rows share" in plan) == (long < 20000) and len(shifted) == anywhere, plan
     random = np.random.default_rng(1)
     x, w = to_bf16(2 + 3 * random.standard_normal((ROWS, long))), to_bf16(random.standard_normal(long))
     z = random.standard_normal((ROWS, 2, short)).astype(np.float32)
@@ -74,7 +74,7 @@ def test_any_length(library):
     """One kernel for rows of which some have no vector, or nothing but edges."""
     module = library.compile(ANY, "any")
     plan = library.c.ind_module_text(module, IND_STAGE_PLAN).decode()
-    assert "    staged rows" in plan and "from boundary to boundary" in plan, plan
+    assert "    staged rows" in plan and "misaligned: aligned vectors" in plan, plan
     random = np.random.default_rng(2)
     for length in (1, 5, 17, 24, 20011, 39999):
         x, w = to_bf16(random.standard_normal((11, length))), to_bf16(random.standard_normal(length))

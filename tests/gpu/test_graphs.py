@@ -12,9 +12,9 @@ from conftest import ROOT, make
 
 # Forms of strategies: is this variant one?
 FORMS = {
-    "a row in registers, few of them": lambda v: v["strategy"] == "row per block" and "64 registers a thread for" in v["why"],
+    "a row in registers, few of them": lambda v: v["strategy"] == "row per block" and "64 registers per thread for" in v["why"],
     "few elements a thread, in warps that are no power of two": lambda v: v["strategy"] == "row per block" and v["per_thread"] == 16 and v["threads"] in (96, 160, 192, 224)
-    and "registers a thread for" in v["why"],
+    and "registers per thread for" in v["why"],
     "staged rows of one block": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and v["stays"],
     "staged rows of clusters": lambda v: v["strategy"] == "staged rows" and v["cluster"] > 1 and v["stays"],
     "staged rows of a block each": lambda v: v["strategy"] == "staged rows" and v["cluster"] == 1 and not v["stays"],
@@ -26,22 +26,22 @@ FORMS = {
     "pieces of rows of a block": lambda v: v["pieces"] and v["strategy"] == "row per block",
     "pieces that begin at sectors": lambda v: v["piece_lanes"] % 32 == 0 and v["vector"] == 1 and v["pieces"],
     "pieces of rows of a cluster": lambda v: v["pieces"] and v["cluster"] > 1,
-    "rows of the same lanes at once": lambda v: "at once, to have enough loads under way" in v["why"],
+    "rows of the same lanes at once": lambda v: "rows in flight" in v["why"],
     "shifted rows in a warp": lambda v: v["strategy"] == "row per warp" and v["shifted"],
     "shifted rows in a block": lambda v: v["strategy"] == "row per block" and v["shifted"],
     "shifted looped rows": lambda v: v["strategy"] == "looped rows" and v["shifted"],
     "shifted points": lambda v: v["strategy"] == "pointwise" and v["shifted"],
     "several gathered rows a thread": lambda v: v["strategy"] == "pointwise" and v["per_thread"] > v["vector"],
-    "runs of rows whose columns are joined": lambda v: "a block joins the columns of" in v["why"],
+    "runs of rows whose columns are joined": lambda v: "a block combines the columns of" in v["why"],
     "rows shared by blocks": lambda v: v["strategy"] == "split rows" and v["counters"] > 0,
     "columns shared by blocks": lambda v: v["strategy"] == "split columns" and v["counters"] > 0,
     "several kernels whose blocks share results": lambda v: v["strategy"] == "several kernels in one launch" and v["counters"] > 0,
-    "teams": lambda v: re.search("[0-9]+ threads share each row", v["why"]),
-    "columns that threads walk along": lambda v: "a thread walks along each row" in v["why"],
-    "scanned rows in chunks": lambda v: re.search("a block walks along each row, [0-9]+ elements a step", v["why"]),
+    "teams": lambda v: re.search("[0-9]+ threads per row", v["why"]),
+    "columns that threads walk along": lambda v: "one thread per row" in v["why"],
+    "scanned rows in chunks": lambda v: re.search("a block loops over each row, [0-9]+ elements per iteration", v["why"]),
     "tiles by vectors": lambda v: v["strategy"] == "tiled transpose" and v["vector"] > 1,
     "tiles by elements": lambda v: v["strategy"] == "tiled transpose" and v["vector"] == 1,
-    "few rows that a warp finishes": lambda v: "a warp of the block that began last" in v["why"],
+    "few rows that a warp finishes": lambda v: "a warp of the last block to start" in v["why"],
     "dependent launches": lambda v: v["dependent"],
 }
 # What is seen in the text alone: functions of the prelude.

@@ -100,7 +100,7 @@ def test_likely_edges(tmp_path):
     rows = sizes + "input x : bf16[64, S]; input y : bf16[64, T]; z = cat([x, y], 1); output z"
     assert vectors(kernels(rows, tmp_path)[0]) == ["8", "8"]
     plan = kernels(rows, tmp_path, "plan")
-    assert plan.count("neighbours per thread") == 3 and "only if S % 8 == 0 and T % 8 == 0 and (S + T) % 8 == 0\n" in plan, plan
+    assert plan.count("elements per thread: vectors") == 3 and "requires S % 8 == 0 and T % 8 == 0 and (S + T) % 8 == 0\n" in plan, plan
     line = sizes + "input x : bf16[S]; input y : bf16[T]; z = cat([x, y]); output z"
     plan = kernels(line, tmp_path, "plan")
     assert "% 8 == 0" not in plan and not vectors(kernels(line, tmp_path)[0]), plan

@@ -521,7 +521,7 @@ static void test_failing(ind_context *c) {
     CHECK(g && !ind_compile(g, NULL, &m), "%s", ind_error(c));
     calls.fail = IND_LIMIT;
     CHECK(m && ind_run(m, &run) == IND_LIMIT, "a failing callback");
-    CHECK(strstr(ind_error(c), "roll: the callback of this opaque call failed: limit exceeded"), "%s", ind_error(c));
+    CHECK(strstr(ind_error(c), "roll: the callback of this extern call failed: limit exceeded"), "%s", ind_error(c));
     calls.fail = IND_OK;
     CHECK(m && !ind_run(m, &run), "%s", ind_error(c));
     ind_module_destroy(m);
@@ -602,13 +602,13 @@ static void test_text(void) {
     CHECK(g && !ind_compile(g, &(ind_compile_desc){.emit_only = true}, &m), "%s", ind_error(c));
     const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "", *json = m ? ind_module_json(m, IND_STAGE_SCHEDULE) : "";
     CHECK(strstr(schedule, "lib_top  extern []\n  makes a, b (lib.top); reads 64*N bytes of y, x; writes 20*N bytes of a, b"), "%s", schedule);
-    CHECK(strstr(schedule, "not fused: an opaque call is a step of its own, costs 32*N bytes"), "%s", schedule);
+    CHECK(strstr(schedule, "not fused: an extern call is a kernel of its own, costs 32*N bytes"), "%s", schedule);
     CHECK(strstr(json, "\"kind\": \"extern\", \"origins\": [\"lib.top\"]"), "%s", json);
     const char *loops = m ? ind_module_text(m, IND_STAGE_LOOPS) : "";
     CHECK(strstr(loops, "call lib.top(y, x) -> a, b workspace buf"), "%s", loops);
     const char *cuda = m ? ind_module_text(m, IND_STAGE_CUDA) : "", *plan = m ? ind_module_text(m, IND_STAGE_PLAN) : "";
     CHECK(cuda && strstr(cuda, "ind_user_0(") && strstr(cuda, "#line 1 \"clip\"\nconst char *s = \"\\\"; // \n return x < hi"), "%s", cuda);
-    CHECK(plan && strstr(plan, "opaque call of lib.top"), "%s", plan);
+    CHECK(plan && strstr(plan, "extern call of lib.top"), "%s", plan);
     ind_kernel_info info;
     int externs = 0;
     for (int i = 0; m && i < ind_module_num_kernels(m); i++) {
@@ -715,7 +715,7 @@ static void test_bad_calls(void) {
     CHECK(ind_function_register(c, &(ind_function_desc){.signature = "f x", .cuda = "x"}) == IND_PARSE && strstr(ind_error(c), "column 3"), "%s", ind_error(c));
     ind_extern_desc e = roll_desc;
     e.cuda = put;
-    CHECK(ind_extern_register(c, &e) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "another opaque call is registered as roll"), "%s", ind_error(c));
+    CHECK(ind_extern_register(c, &e) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "another extern call is registered as roll"), "%s", ind_error(c));
     e.name = "a b";
     CHECK(ind_extern_register(c, &e) == IND_INVALID_ARGUMENT && strstr(ind_error(c), "is not a name"), "%s", ind_error(c));
     CHECK(ind_extern_register(c, &(ind_extern_desc){.name = "empty"}) == IND_INVALID_ARGUMENT, "%s", ind_error(c));
@@ -762,8 +762,8 @@ static void test_bad_calls(void) {
     /* both devices' callbacks are looked for when it is compiled */
     static const char *const missing[][2] = {
         {"y = gpu_only(x)", "gpu_only: the host device needs a host twin"},
-        {"y : f32[2] = extern(\"nobody\", x)", "nobody: nobody registered this opaque call"},
-        {"y : f32[2] = extern(\"gpu\", x)", "gpu: this opaque call has no host callback"},
+        {"y : f32[2] = extern(\"nobody\", x)", "nobody: this extern call is not registered"},
+        {"y : f32[2] = extern(\"gpu\", x)", "gpu: this extern call has no host callback"},
     };
     CHECK(!ind_extern_register(c, &(ind_extern_desc){.name = "gpu", .cuda = roll}), "%s", ind_error(c));
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {

@@ -232,6 +232,11 @@ static void rules(void) {
              apart = ind_expr_add(B, ind_expr_ceildiv(B, n(8)));
     CHECK(ind_known_le(ind_expr_mul(apart, n(256)), ind_expr_mul(eighths, n(256))), "256*(B + CeilDiv(B, 8)) fits");
     CHECK(!ind_known_le(ind_expr_mul(eighths, n(256)), ind_expr_mul(B, n(256))), "256*CeilDiv(9*B, 8) does not");
+    ind_expr c8 = ind_expr_ceildiv(B, n(8)), c16 = ind_expr_ceildiv(B, n(16)), c12 = ind_expr_ceildiv(B, n(12));
+    CHECK(ind__known_le_max(c8, ind_expr_mul(c16, n(3))), "CeilDiv(B, 8) <= 3*CeilDiv(B, 16), of which 2 are enough");
+    CHECK(ind__known_le_max(ind_expr_add(c8, M), ind_expr_add(M, ind_expr_mul(c16, n(5)))), "beside equal terms");
+    CHECK(!ind__known_le_max(ind_expr_mul(c8, n(2)), ind_expr_mul(c16, n(3))), "4 are needed");
+    CHECK(!ind__known_le_max(c8, c12), "no multiple of the other divisor");
     ind_expr k, rest;
     CHECK(ind__affine(ind_expr_add(ind_expr_mul(i, B), r), i, &k, &rest) && ind_expr_same(k, B) && ind_expr_same(rest, r), "affine");
     CHECK(!ind__affine(ind_expr_mod(i, n(7)), i, &k, &rest), "i0 mod 7 is not affine");

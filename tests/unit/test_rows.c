@@ -34,14 +34,14 @@ static const struct {
     const char *name, *text, *reason;
     ind_fusion_policy policy;
 } apart[] = {
-    {"no change of rows", softmax_in_place, "one changes in place", {.disable_row_mutation = true}},
-    {"one scan", scans, "scans that do not go together", {.max_scans = 1}},
-    {"no scan again", scanned_again, "known only behind the last element", {.disable_rescans = true}},
-    {"a sort alone", sorted, "a sort is a kernel of its own", {.disable_sorts = true}},
+    {"no change of rows", softmax_in_place, "one writes in place what the other reads or writes", {.disable_row_mutation = true}},
+    {"one scan", scans, "too many scans for one kernel", {.max_scans = 1}},
+    {"no scan again", scanned_again, "it needs a reduction of the scan's results", {.disable_rescans = true}},
+    {"a sort alone", sorted, "fusion with sorts is disabled", {.disable_sorts = true}},
     {"no prefix", top, "different iteration domains", {.disable_prefixes = true}},
     {"two sorts",
      "graph g {\n  input x : f32[8, 6]\n  v, i = sort(x, 1)\n  u, j = sort(x, 1, true)\n  output v, u\n}\n",
-     "scans that do not go together",
+     "two sorts",
      {0}},
     {"other elements are changed",
      "graph g {\n  input x : f32[8, 6]\n  y = softmax(x, -1)\n  z = roll(y, [1], [1])\n  mutate x = z\n  output y\n}\n",

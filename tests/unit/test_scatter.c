@@ -359,7 +359,7 @@ static void test_schedule(ind_context *ctx) {
     const char *loops = m ? ind_module_text(m, IND_STAGE_LOOPS) : "";
     CHECK(count(loops, "mutates") == 3 && count(loops, "\nloop") == 6, "%s", loops);
     const char *schedule = m ? ind_module_text(m, IND_STAGE_SCHEDULE) : "";
-    CHECK(count(schedule, "one changes in place") >= 4, "%s", schedule);
+    CHECK(count(schedule, "one writes in place") >= 4, "%s", schedule);
     ind_module_destroy(m);
     /* the old contents are read after: a copy; read before: none */
     m = compile(ctx, "graph late {\n  input x : f32[8, 6]\n  input i : i64[8, 6]\n  a = scatter_add(x, 1, i, x)\n"

@@ -107,7 +107,7 @@ static void test_candidates(ind_context *c, int text) {
             num_taken += taken;
             if (taken) kinds |= kind;
             CHECK(taken || !ind__is_tuned(now), "%s", now->why);
-            CHECK(!taken || (strstr(now->why, "tuned to") && !ind__same_source(now, v)), "%s", now->why);
+            CHECK(!taken || (strstr(now->why, "tuned: ") && !ind__same_source(now, v)), "%s", now->why);
             CHECK(!now->tuned.threads || now->threads == candidate[i].threads, "%d threads", now->threads);
             CHECK(as_on_host(c, text, m), "%s with %d threads, way %d, %d together", texts[text], candidate[i].threads,
                   candidate[i].way, candidate[i].together);
@@ -138,7 +138,7 @@ static void test_tune(int text, const char *path) {
     for (int i = 0; i < num && i < 4; i++)
         CHECK(tuned[i].us <= tuned[i].first_us && tuned[i].us > 0 && tuned[i].least_us >= 1 &&
                   tuned[i].num_tried <= IND__MAX_TUNED &&
-                  !strstr(tuned[i].why, "tuned to") == (tuned[i].us == tuned[i].first_us),
+                  !strstr(tuned[i].why, "tuned: ") == (tuned[i].us == tuned[i].first_us),
               "%s: %f us with %d threads, %f with %d", tuned[i].name, tuned[i].first_us, tuned[i].first_threads,
               tuned[i].us, tuned[i].threads);
     const int last = (int)m->desc.plan->num_kernels - 1;

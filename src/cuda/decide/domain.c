@@ -1,11 +1,11 @@
 /* ------------------------------------------------------------------------------------------------- >>domain */
 
 static int cg__num_vars(const ind__writer *w) {
-    return w->domain.rank + w->domain.rrank;
+    return w->plan->domain.rank + w->plan->domain.rrank;
 }
 
 static uint32_t cg__p_mask(const ind__writer *w) {
-    return (1u << w->domain.rank) - 1;
+    return (1u << w->plan->domain.rank) - 1;
 }
 
 static uint32_t cg__r_mask(const ind__writer *w) {
@@ -19,82 +19,87 @@ static uint32_t cg__num_index(const ind__inst *inst) {
 }
 
 /* The domain as it stands in the body. */
-static void cg__domain_init(ind__writer *w) {
-    ind_expr *index = (ind_expr *)ind__arena_alloc(&w->scratch, (w->body->num_index + 1) * sizeof *index);
+static void cg__domain_init(cg__decider *d) {
+    const ind_body *body = d->w.body;
+    ind_expr *index = (ind_expr *)ind__arena_alloc(&d->w.scratch, (body->num_index + 1) * sizeof *index);
     if (!index)
-        cg__fail(w);
+        cg__fail(&d->w);
     else
-        ind__loops_init(&w->domain, w->body, index);
+        ind__loops_init(&d->plan->domain, body, index);
 }
 
-static void cg__merge_vars(ind__writer *w) {
-    for (int v = cg__num_vars(w) - 2; v >= 0; v--)
-        if (v + 1 != w->domain.rank) ind__loops_merge(&w->domain, v);
-    if (w->domain.failed) cg__fail(w);
+static void cg__merge_vars(cg__decider *d) {
+    for (int v = cg__num_vars(&d->w) - 2; v >= 0; v--)
+        if (v + 1 != d->plan->domain.rank) ind__loops_merge(&d->plan->domain, v);
+    if (d->plan->domain.failed) cg__fail(&d->w);
 }
 
 /* Loops are split where that spares indices the division by a size that only the run knows. To divide by a constant
    costs an index no more than a position. The range of a scan stays one. */
-static void cg__split_vars(ind__writer *w) {
-    bool scan = ind__body_scan(w->body) != 0;
-    for (int v = 0; v < (scan ? w->domain.rank : cg__num_vars(w)); v++) {
-        ind_expr size = ind__loops_split_size(&w->domain, v, NULL);
-        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&w->domain, v, size))
-            size = ind__loops_split_size(&w->domain, v, NULL);
+static void cg__split_vars(cg__decider *d) {
+    bool scan = ind__body_scan(d->w.body) != 0;
+    for (int v = 0; v < (scan ? d->plan->domain.rank : cg__num_vars(&d->w)); v++) {
+        ind_expr size = ind__loops_split_size(&d->plan->domain, v, NULL);
+        while (ind__ok(size) && !ind_expr_is_int(size, NULL) && ind__loops_split(&d->plan->domain, v, size))
+            size = ind__loops_split_size(&d->plan->domain, v, NULL);
     }
 }
 
 /* Makes P variable v the innermost one: the order of P is free, as its points are independent. */
-static void cg__move_last(ind__writer *w, int v) {
-    ind__loops *d = &w->domain;
-    ind_expr var = d->var[v], extent = d->extent[v];
-    for (int i = v; i + 1 < d->rank; i++) {
-        d->var[i] = d->var[i + 1];
-        d->extent[i] = d->extent[i + 1];
+static void cg__move_last(cg__decider *d, int v) {
+    ind__loops *x = &d->plan->domain;
+    ind_expr var = x->var[v], extent = x->extent[v];
+    for (int i = v; i + 1 < x->rank; i++) {
+        x->var[i] = x->var[i + 1];
+        x->extent[i] = x->extent[i + 1];
     }
-    d->var[d->rank - 1] = var;
-    d->extent[d->rank - 1] = extent;
+    x->var[x->rank - 1] = var;
+    x->extent[x->rank - 1] = extent;
 }
 
-static void cg__join_use(ind__writer *w, uint32_t user, uint32_t used) {
-    w->varies[user] |= w->varies[used];
-    if (w->stage[used] > w->stage[user]) w->stage[user] = w->stage[used];
+static void cg__join_use(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    d->plan->varies[user] |= d->plan->varies[used];
+    if (d->plan->stage[used] > d->plan->stage[user]) d->plan->stage[user] = d->plan->stage[used];
 }
 
-static void cg__mark_used(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_used(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->only_check[used] = 0;
+    d->plan->only_check[used] = 0;
 }
 
-static void cg__find_only_checks(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduced = w->varies[i] & cg__r_mask(w);
-        w->only_check[i] = 0;
-        if (cg__inst(w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(w, i)->flags & IND__INST_CHECKED))
-            w->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
+static void cg__find_only_checks(cg__decider *d) {
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool reduced = d->plan->varies[i] & cg__r_mask(&d->w);
+        d->plan->only_check[i] = 0;
+        if (cg__inst(&d->w, i)->op == IND_LOOP_INDIRECT && !(cg__inst(&d->w, i)->flags & IND__INST_CHECKED))
+            d->plan->only_check[i] = reduced ? IND__CG_CHECK_REDUCED : IND__CG_CHECK_ONCE;
     }
-    for (uint32_t i = 1; i < w->body->num_inst; i++) cg__each_use(w, i, cg__mark_used);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) cg__each_use(&d->w, i, cg__mark_used, d);
 }
 
-static void cg__mark_rooted(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_rooted(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->rooted[used] = 1;
+    d->plan->rooted[used] = 1;
 }
 
-static void cg__find_rooted(ind__writer *w) {
-    memset(w->rooted, 0, w->body->num_inst);
-    for (uint32_t i = w->body->num_inst; i-- > 1;) {
-        const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(w, i));
-        if (w->varies[i] & cg__r_mask(w) || op == IND_LOOP_REDUCE) continue;
-        if (root || w->rooted[i]) cg__each_use(w, i, cg__mark_rooted);
+static void cg__find_rooted(cg__decider *d) {
+    memset(d->plan->rooted, 0, d->w.body->num_inst);
+    for (uint32_t i = d->w.body->num_inst; i-- > 1;) {
+        const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
+        const bool root = op == IND_LOOP_STORE || (op == IND_LOOP_INDIRECT && !cg__may_be_unused(&d->w, i));
+        if (d->plan->varies[i] & cg__r_mask(&d->w) || op == IND_LOOP_REDUCE) continue;
+        if (root || d->plan->rooted[i]) cg__each_use(&d->w, i, cg__mark_rooted, d);
     }
 }
 
 /* Marks what values per element of the row, and REDUCEs, are computed from. */
-static void cg__mark_per_element(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_per_element(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
     (void)user;
-    w->kept[used] = 1;
+    d->plan->kept[used] = 1;
 }
 
 static bool cg__is_scan(const ind__writer *w, uint32_t i) {
@@ -109,63 +114,66 @@ static bool cg__is_sort(const ind__writer *w, uint32_t i) {
 /* What a value comes from: nothing that is scanned, a scan's results, or what is reduced of these. */
 enum { IND__CG_SCANNED = 1, IND__CG_BEHIND = 2 };
 
-static void cg__join_origin(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->kept[used] > w->kept[user]) w->kept[user] = w->kept[used];
+static void cg__join_origin(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    if (d->plan->kept[used] > d->plan->kept[user]) d->plan->kept[user] = d->plan->kept[used];
 }
 
 /* Does anything per element, a reduction or a scan need what is reduced of a scan's results? Then the scan runs in
    several passes. */
-static bool cg__rescans(ind__writer *w) {
+static bool cg__rescans(cg__decider *d) {
     bool again = false;
-    memset(w->kept, 0, w->body->num_inst);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool reduces = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        cg__each_use(w, i, cg__join_origin);
-        if (w->kept[i] == IND__CG_BEHIND && (reduces || w->varies[i] & cg__r_mask(w))) again = true;
-        if (cg__is_scan(w, i)) w->kept[i] = IND__CG_SCANNED;
-        if (reduces && w->kept[i]) w->kept[i] = IND__CG_BEHIND;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        bool reduces = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
+        cg__each_use(&d->w, i, cg__join_origin, d);
+        if (d->plan->kept[i] == IND__CG_BEHIND && (reduces || d->plan->varies[i] & cg__r_mask(&d->w))) again = true;
+        if (cg__is_scan(&d->w, i)) d->plan->kept[i] = IND__CG_SCANNED;
+        if (reduces && d->plan->kept[i]) d->plan->kept[i] = IND__CG_BEHIND;
     }
-    memset(w->kept, 0, w->body->num_inst);
+    memset(d->plan->kept, 0, d->w.body->num_inst);
     return again;
 }
 
-static void cg__join_level(ind__writer *w, uint32_t user, uint32_t used) {
-    if (w->level[used] > w->level[user]) w->level[user] = w->level[used];
+static void cg__join_level(void *self, uint32_t user, uint32_t used) {
+    cg__decider *d = (cg__decider *)self;
+    if (d->plan->level[used] > d->plan->level[user]) d->plan->level[user] = d->plan->level[used];
 }
 
-static void cg__find_levels(ind__writer *w) {
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->level[i] = 0;
-        cg__each_use(w, i, cg__join_level);
-        if (cg__is_scan(w, i) && w->level[i] < 255) w->level[i]++;
-        if (cg__is_sort(w, i) || cg__inst(w, i)->op == IND_LOOP_REDUCE) w->level[i] = 0;
+static void cg__find_levels(cg__decider *d) {
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->level[i] = 0;
+        cg__each_use(&d->w, i, cg__join_level, d);
+        if (cg__is_scan(&d->w, i) && d->plan->level[i] < 255) d->plan->level[i]++;
+        if (cg__is_sort(&d->w, i) || cg__inst(&d->w, i)->op == IND_LOOP_REDUCE) d->plan->level[i] = 0;
     }
 }
 
 /* With scans: REDUCEs that only results per row need can wait for their pass, which is the last one; those of their
    results must. They, and what is computed from them, get the stage after it. */
-static void cg__defer_reductions(ind__writer *w) {
-    uint32_t num = w->body->num_inst;
-    w->scan_stage = 0;
-    memset(w->kept, 0, num);
+static void cg__defer_reductions(cg__decider *d) {
+    uint32_t num = d->w.body->num_inst;
+    d->plan->scan_stage = 0;
+    memset(d->plan->kept, 0, num);
     for (uint32_t i = num; i-- > 1;) {
-        bool reduce = cg__inst(w, i)->op == IND_LOOP_REDUCE;
-        if (w->kept[i] || reduce || w->varies[i] & cg__r_mask(w)) cg__each_use(w, i, cg__mark_per_element);
+        bool reduce = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE;
+        if (d->plan->kept[i] || reduce || d->plan->varies[i] & cg__r_mask(&d->w))
+            cg__each_use(&d->w, i, cg__mark_per_element, d);
     }
     for (uint32_t i = 1; i < num; i++) {
-        bool early = cg__inst(w, i)->op == IND_LOOP_REDUCE && w->kept[i];
-        if (early && w->stage[i] > w->scan_stage) w->scan_stage = w->stage[i];
+        bool early = cg__inst(&d->w, i)->op == IND_LOOP_REDUCE && d->plan->kept[i];
+        if (early && d->plan->stage[i] > d->plan->scan_stage) d->plan->scan_stage = d->plan->stage[i];
     }
     for (uint32_t i = 1; i < num; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        w->stage[i] = 0;
-        cg__each_use(w, i, cg__join_use);
+        const ind__inst *inst = cg__inst(&d->w, i);
+        d->plan->stage[i] = 0;
+        cg__each_use(&d->w, i, cg__join_use, d);
         if (inst->op == IND_LOOP_REDUCE) {
-            w->varies[i] &= cg__p_mask(w);
-            w->stage[i] = (uint8_t)(w->kept[i] ? w->stage[i] + 1 : w->scan_stage + 1);
+            d->plan->varies[i] &= cg__p_mask(&d->w);
+            d->plan->stage[i] = (uint8_t)(d->plan->kept[i] ? d->plan->stage[i] + 1 : d->plan->scan_stage + 1);
         }
     }
-    memset(w->kept, 0, num);
+    memset(d->plan->kept, 0, num);
 }
 
 /* The part of a sort that is sorted in the buffer where instruction i stores it; -1: none. */
@@ -179,7 +187,7 @@ static int cg__sorts_in_place(const ind__writer *w, uint32_t i) {
 }
 
 static bool cg__stores_per_element(const ind__writer *w, uint32_t i) {
-    bool varies = w->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
+    bool varies = w->plan->varies[i] & cg__r_mask(w) || cg__joins_run(w, i);
     return cg__inst(w, i)->op == IND_LOOP_STORE && varies && cg__sorts_in_place(w, i) < 0;
 }
 
@@ -187,41 +195,42 @@ static int cg__last_stage(const ind__writer *w) {
     int last = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         bool ends = cg__inst(w, i)->op == IND_LOOP_REDUCE || cg__is_sort(w, i);
-        const bool checks = w->only_check[i] == IND__CG_CHECK_REDUCED;
-        int s = checks || cg__stores_per_element(w, i) ? w->stage[i] : ends ? w->stage[i] - 1 : 0;
+        const bool checks = w->plan->only_check[i] == IND__CG_CHECK_REDUCED;
+        int s = checks || cg__stores_per_element(w, i) ? w->plan->stage[i] : ends ? w->plan->stage[i] - 1 : 0;
         last = s > last ? s : last;
     }
     return last;
 }
 
 /* Fills `varies`, `stage` and `only_check`, and what is known of scans, once the domain is final. */
-static void cg__analyse(ind__writer *w) {
+static void cg__analyse(cg__decider *d) {
     bool reduces = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        w->varies[i] = 0;
-        w->stage[i] = 0;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const ind__inst *inst = cg__inst(&d->w, i);
+        d->plan->varies[i] = 0;
+        d->plan->stage[i] = 0;
         for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
-            for (int v = 0; v < cg__num_vars(w); v++)
-                if (ind__expr_depends(w->domain.index[k], w->domain.var[v])) w->varies[i] |= 1u << v;
-        cg__each_use(w, i, cg__join_use);
-        if (inst->op == IND_LOOP_STORE && inst->reduction) w->varies[i] |= cg__p_mask(w); /* each point counts */
-        if (cg__joins_run(w, i)) w->varies[i] |= cg__r_mask(w);
+            for (int v = 0; v < cg__num_vars(&d->w); v++)
+                if (ind__expr_depends(d->plan->domain.index[k], d->plan->domain.var[v])) d->plan->varies[i] |= 1u << v;
+        cg__each_use(&d->w, i, cg__join_use, d);
+        if (inst->op == IND_LOOP_STORE && inst->reduction)
+            d->plan->varies[i] |= cg__p_mask(&d->w); /* each point counts */
+        if (cg__joins_run(&d->w, i)) d->plan->varies[i] |= cg__r_mask(&d->w);
         bool scanned = inst->op == IND_LOOP_SCAN || inst->op == IND_LOOP_STATE || inst->op == IND_LOOP_PAIR;
-        if (scanned) w->varies[i] |= cg__r_mask(w);
-        if (cg__is_sort(w, i) && w->stage[i] < 254) w->stage[i]++;
+        if (scanned) d->plan->varies[i] |= cg__r_mask(&d->w);
+        if (cg__is_sort(&d->w, i) && d->plan->stage[i] < 254) d->plan->stage[i]++;
         if (inst->op != IND_LOOP_REDUCE) continue;
         reduces = true;
-        w->varies[i] &= cg__p_mask(w);
-        if (w->stage[i] < 254) w->stage[i]++;
+        d->plan->varies[i] &= cg__p_mask(&d->w);
+        if (d->plan->stage[i] < 254) d->plan->stage[i]++;
     }
-    cg__find_only_checks(w);
-    if (ind__body_scan(w->body)) {
-        cg__find_levels(w);
-        w->scan_stage = ind__body_sort(w->body) || cg__rescans(w) ? cg__last_stage(w) : 0;
-        if (reduces && !ind__body_sort(w->body) && !cg__rescans(w)) cg__defer_reductions(w);
+    cg__find_only_checks(d);
+    if (ind__body_scan(d->w.body)) {
+        cg__find_levels(d);
+        d->plan->scan_stage = ind__body_sort(d->w.body) || cg__rescans(d) ? cg__last_stage(&d->w) : 0;
+        if (reduces && !ind__body_sort(d->w.body) && !cg__rescans(d)) cg__defer_reductions(d);
     }
-    if (w->domain.rrank) cg__find_rooted(w);
+    if (d->plan->domain.rrank) cg__find_rooted(d);
 }
 
 static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirect) {
@@ -230,7 +239,7 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
     for (int k = 0; k < IND__MAX_ARGS; k++)
         if (inst->arg[k] == indirect) return true;
     for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst); k++)
-        if (ind__expr_depends(w->domain.index[k], own)) return true;
+        if (ind__expr_depends(w->plan->domain.index[k], own)) return true;
     return false;
 }
 
@@ -239,10 +248,11 @@ static bool cg__uses_index(const ind__writer *w, uint32_t user, uint32_t indirec
 static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect) {
     int64_t least = 1;
     bool used = false;
-    if (w->domain.rrank && !(w->varies[indirect] & cg__r_mask(w))) ind__known_bounds(cg__r_numel(w), &least, NULL);
+    if (w->plan->domain.rrank && !(w->plan->varies[indirect] & cg__r_mask(w)))
+        ind__known_bounds(cg__r_numel(w), &least, NULL);
     for (uint32_t i = indirect + 1; i < w->body->num_inst && least < 1; i++) {
         if (!cg__uses_index(w, i, indirect)) continue;
-        if (!(w->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
+        if (!(w->plan->varies[i] & cg__r_mask(w)) && cg__inst(w, i)->op != IND_LOOP_REDUCE) return false;
         used = true;
     }
     return used;
@@ -255,15 +265,14 @@ static bool cg__is_access(const ind__writer *w, uint32_t i) {
 /* Does access i move by exactly one element whenever variable v moves by one? */
 static bool cg__contiguous(const ind__writer *w, uint32_t i, int v) {
     int64_t one;
-    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->domain.var[v]), &one) &&
+    return cg__is_access(w, i) && ind_expr_is_int(ind_expr_stride(cg__index_of(w, i), w->plan->domain.var[v]), &one) &&
            one == 1;
 }
 
-#define IND__CG_RUN 8 /* neighbours in memory that make an access along a variable worthwhile */
-
 /* Does it so at least within runs: as in heads of 64 columns, whose place is found by division? */
 static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
-    return cg__is_access(w, i) && ind__ok(ind__run_base(cg__index_of(w, i), w->domain.var[v], IND__CG_RUN));
+    return cg__is_access(w, i) &&
+           ind__ok(ind__run_base(cg__index_of(w, i), w->plan->domain.var[v], w->target->thresholds.run));
 }
 
 /* Bytes per point of the accesses that vary with some variable in `among` (0: of all). Those contiguous along v, or, if
@@ -271,8 +280,9 @@ static bool cg__in_runs(const ind__writer *w, uint32_t i, int v) {
 static int cg__bytes_along(const ind__writer *w, int v, uint32_t among, bool scattered) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || (among && !(w->varies[i] & among)) || cg__in_runs(w, i, v) == scattered) continue;
-        if (scattered && !(w->varies[i] >> v & 1)) continue;
+        if (!cg__is_access(w, i) || (among && !(w->plan->varies[i] & among)) || cg__in_runs(w, i, v) == scattered)
+            continue;
+        if (scattered && !(w->plan->varies[i] >> v & 1)) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         sum += cg__inst(w, i)->op == IND_LOOP_STORE ? 2 * bytes : bytes;
     }
@@ -285,9 +295,9 @@ static double cg__share(const ind__writer *w, uint32_t i) {
     double share = 1;
     ind_expr index = cg__index_of(w, i);
     if (ind__expr_has_kind(index, IND_SYMBOL_INDIRECT)) return share;
-    for (int v = 0; v < w->domain.rank; v++) {
-        const double extent = (double)ind_hint(w->domain.extent[v]);
-        if (extent > 1 && !ind__expr_depends(index, w->domain.var[v])) share /= extent;
+    for (int v = 0; v < w->plan->domain.rank; v++) {
+        const double extent = (double)ind_hint(w->plan->domain.extent[v]);
+        if (extent > 1 && !ind__expr_depends(index, w->plan->domain.var[v])) share /= extent;
     }
     return share;
 }
@@ -295,7 +305,7 @@ static double cg__share(const ind__writer *w, uint32_t i) {
 /* The P variable along which most bytes lie contiguous (the innermost of equals), -1: none does. */
 static int cg__best_p(const ind__writer *w, uint32_t among) {
     int best = -1, most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int bytes = cg__bytes_along(w, v, among, false);
         if (bytes <= most) continue;
         most = bytes;

@@ -4,7 +4,7 @@
 
 /* Does the variant know where access i lies between boundaries? */
 static bool cg__start_known(const ind__writer *w, uint32_t i) {
-    return w->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
+    return w->variant->assume & IND__ASSUME_ALIGNED || cg__in_arena(w, cg__inst(w, i)->source);
 }
 
 /* LOAD or STORE i walks along the row one element at a time. */
@@ -31,14 +31,14 @@ static ind_expr cg__least(const ind__writer *w, ind_expr e) {
 
 /* Where the row of access i starts, as index; of a linear access all rows are one. */
 static ind_expr cg__row_start(const ind__writer *w, uint32_t i) {
-    ind_expr zero = ind_int(w->context, 0), r = w->domain.var[cg__num_vars(w) - 1];
-    if (!w->domain.rrank && w->through[i]) return cg__least(w, cg__index_of(w, i));
+    ind_expr zero = ind_int(w->context, 0), r = w->plan->domain.var[cg__num_vars(w) - 1];
+    if (!w->plan->domain.rrank && w->plan->through[i]) return cg__least(w, cg__index_of(w, i));
     return ind__substitute(cg__index_of(w, i), &r, &zero, 1);
 }
 
 /* Do the rows of accesses i and k start equally far behind a boundary of n elements? */
 static bool cg__same_shift(const ind__writer *w, uint32_t i, uint32_t k, int n) {
-    if (!w->domain.rrank && !(w->through[i] && w->through[k])) return false;
+    if (!w->plan->domain.rrank && !(w->plan->through[i] && w->plan->through[k])) return false;
     if (cg__inst(w, i)->source != cg__inst(w, k)->source && !(cg__start_known(w, i) && cg__start_known(w, k)))
         return false;
     return ind_known_multiple(ind_expr_sub(cg__row_start(w, i), cg__row_start(w, k)), n);
@@ -62,7 +62,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
     int most = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__walks_row(w, i) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) continue;
-        if (!(w->varies[i] & cg__p_mask(w))) continue;
+        if (!(w->plan->varies[i] & cg__p_mask(w))) continue;
         int bytes = cg__bytes_of_shift(w, i, n);
         if (bytes <= most) continue;
         most = bytes;
@@ -75,7 +75,7 @@ static uint32_t cg__shift_leader(const ind__writer *w, int n) {
 static int cg__shifted_width(const ind__writer *w) {
     int narrowest = 16, widest = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__walks_row(w, i) || !(w->domain.rrank || w->through[i])) continue;
+        if (!cg__walks_row(w, i) || !(w->plan->domain.rrank || w->plan->through[i])) continue;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
@@ -88,13 +88,10 @@ static int cg__shifted_width(const ind__writer *w) {
 /* Is there an access in narrower vectors than n that could be in such ones? */
 static bool cg__walks_narrowly(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] < n && cg__walks_row(w, i) && (w->domain.rrank || w->through[i])) return true;
+        if (w->plan->vector[i] < n && cg__walks_row(w, i) && (w->plan->domain.rrank || w->plan->through[i]))
+            return true;
     return false;
 }
-
-/* Rows of so many vectors have what lies otherwise between boundaries put together from two of them: layer_norm of 257
-   bf16 reads its weights element by element at 0.91 of a copy, put together at 0.79 (H200). */
-#define IND__CG_JOINED_VECTORS 64
 
 /* Elements of a row, likely or at the most: of a variant for a range of lengths those at its end. */
 static int64_t cg__likely_row(const ind__writer *w) {
@@ -109,38 +106,33 @@ static int64_t cg__longest_row(const ind__writer *w) {
 
 /* Vectors of n elements from the leader's boundaries on. What lies otherwise between them is put together from two, in
    rows of several vectors a lane; of shorter rows, and of points, it is read element by element. */
-static void cg__set_shifted(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    ind__variant *v = w->variant;
+static void cg__set_shifted(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    ind__variant *v = d->variant;
     v->guard = guard;
     v->guard_aligned = aligned;
     v->shifted = true;
-    w->used &= ~IND__ASSUME_DIVISIBLE;
-    const bool joins = w->domain.rrank && cg__likely_row(w) >= IND__CG_JOINED_VECTORS * (int64_t)n;
-    w->starts_shifted = !cg__start_known(w, w->leader) || !ind_known_multiple(cg__row_start(w, w->leader), n);
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool walks = cg__walks_row(w, i), same = walks && cg__same_shift(w, i, w->leader, n);
-        const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        const bool across = w->domain.rrank ? walks && (joins || store) : w->through[i] && store;
-        w->vector[i] = (uint8_t)(same || across ? n : 1);
-        w->across[i] = across && !same;
-        if (w->vector[i] > 1 && w->assume & IND__ASSUME_ALIGNED && !cg__in_arena(w, cg__inst(w, i)->source))
+    d->used &= ~IND__ASSUME_DIVISIBLE;
+    const bool joins =
+        d->plan->domain.rrank && cg__likely_row(&d->w) >= d->w.target->thresholds.joined_vectors * (int64_t)n;
+    d->plan->starts_shifted =
+        !cg__start_known(&d->w, d->plan->leader) || !ind_known_multiple(cg__row_start(&d->w, d->plan->leader), n);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool walks = cg__walks_row(&d->w, i), same = walks && cg__same_shift(&d->w, i, d->plan->leader, n);
+        const bool store = cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+        const bool across = d->plan->domain.rrank ? walks && (joins || store) : d->plan->through[i] && store;
+        d->plan->vector[i] = (uint8_t)(same || across ? n : 1);
+        d->plan->across[i] = across && !same;
+        if (d->plan->vector[i] > 1 && d->assume & IND__ASSUME_ALIGNED &&
+            !cg__in_arena(&d->w, cg__inst(&d->w, i)->source))
             v->guard_aligned = true;
     }
 }
 
-/* Rows of so many vectors are worth their edges, each of which takes a lane that a vector would keep as busy: at 4,
-   half of the lanes have one; measured on an H200, bf16 rows of 67 gain, of 35 lose. */
-#define IND__CG_SHIFTED_VECTORS 8
-/* Rows of so many elements are shared by up to 256 threads (cg__choose_row_block). */
-#define IND__CG_SHARED_ROW 8192
-/* And of so many where the alternative is a condition that the likely length fulfils: their edges cost a twentieth. */
-#define IND__CG_UNCONDITIONAL_VECTORS 64
-
 /* Would a load along the row, in vectors of n elements, lie otherwise between boundaries than the leader? */
 static bool cg__loads_across(const ind__writer *w, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->leader, n))
+        if (cg__walks_row(w, i) && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__same_shift(w, i, w->plan->leader, n))
             return true;
     return false;
 }
@@ -150,26 +142,29 @@ static bool cg__loads_across(const ind__writer *w, int n) {
    registers, one for each element that it waits for, leave room for several blocks on a multiprocessor. */
 static bool cg__shift_pays(const ind__writer *w, int n, bool narrow) {
     const int64_t length = cg__likely_row(w), longest = cg__longest_row(w);
-    if (length < (int64_t)(narrow ? IND__CG_SHIFTED_VECTORS : IND__CG_UNCONDITIONAL_VECTORS) * n) return false;
+    if (length <
+        (int64_t)(narrow ? w->target->thresholds.shifted_vectors : w->target->thresholds.unconditional_vectors) * n)
+        return false;
     if (!cg__loads_across(w, n)) return true;
-    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->leader)) >= 4;
+    const bool wide = ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader)) >= 4;
     const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || w->variant->to;
-    return !(wide && known && longest <= IND__CG_SHARED_ROW);
+    return !(wide && known && longest <= w->target->thresholds.shared_row);
 }
 
 /* Makes the rows of a reduction shifted ones if that allows wider vectors than `n`; in a part of a launch, which has no
    variant for rows of other lengths, also if it allows the same without a condition on the length. The width. A variant
    for pointers that are not aligned finds the boundaries by its leader's address; what else walks along the row is put
    together, and stored element by element where it lies otherwise. */
-static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
-    if (w->domain.rrank != 1 || w->kernel->run) return n;
-    const int wide = cg__shifted_width(w);
-    const bool narrow = cg__walks_narrowly(w, wide), conditional = !ind_known_multiple(cg__r_numel(w), n);
-    if (wide < 2 || wide < n || !(narrow || (conditional && w->part))) return n;
-    if (!narrow && cg__longest_row(w) > IND__CG_SHARED_ROW) return n; /* longer ones wait in shared memory */
-    w->leader = cg__shift_leader(w, wide);
-    if (!w->leader || !cg__shift_pays(w, wide, narrow)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+static int cg__shift_rows(cg__decider *d, int n, ind_expr guard, bool aligned) {
+    if (d->plan->domain.rrank != 1 || d->w.kernel->run) return n;
+    const int wide = cg__shifted_width(&d->w);
+    const bool narrow = cg__walks_narrowly(&d->w, wide), conditional = !ind_known_multiple(cg__r_numel(&d->w), n);
+    if (wide < 2 || wide < n || !(narrow || (conditional && d->plan->part))) return n;
+    if (!narrow && cg__longest_row(&d->w) > d->w.target->thresholds.shared_row)
+        return n; /* longer ones wait in shared memory */
+    d->plan->leader = cg__shift_leader(&d->w, wide);
+    if (!d->plan->leader || !cg__shift_pays(&d->w, wide, narrow)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -177,28 +172,30 @@ static int cg__shift_rows(ind__writer *w, int n, ind_expr guard, bool aligned) {
 static bool cg__is_linear(const ind__writer *w, uint32_t i) {
     if (!cg__walks_row(w, i)) return false;
     ind_expr rest = cg__index_of(w, i), step, wanted = ind_int(w->context, 1);
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
-        if (!ind__affine(rest, w->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
-        wanted = ind_expr_mul(wanted, w->domain.extent[v]);
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
+        if (!ind__affine(rest, w->plan->domain.var[v], &step, &rest) || !ind_expr_same(step, wanted)) return false;
+        wanted = ind_expr_mul(wanted, w->plan->domain.extent[v]);
     }
     return ind__expr_is_size(rest);
 }
 
 /* The same for points: they are cut into chunks that start at boundaries of a linear store, through all rows. */
-static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned) {
+static int cg__shift_points(cg__decider *d, int n, ind_expr guard, bool aligned) {
     int most = 0;
-    if (w->part) return n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        w->through[i] = cg__is_linear(w, i);
-        int bytes = w->through[i] && cg__inst(w, i)->op == IND_LOOP_STORE ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    if (d->plan->part) return n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        d->plan->through[i] = cg__is_linear(&d->w, i);
+        int bytes = d->plan->through[i] && cg__inst(&d->w, i)->op == IND_LOOP_STORE
+                        ? ind_dtype_bytes(cg__memory_dtype(&d->w, i))
+                        : 0;
         if (bytes <= most) continue;
         most = bytes;
-        w->leader = i;
+        d->plan->leader = i;
     }
-    const int wide = cg__shifted_width(w);
-    if (!w->leader || wide < 2 || wide < n || !cg__walks_narrowly(w, wide)) return n;
-    if (!cg__finds_few(w, w->domain.rank - 1, wide)) return n;
-    cg__set_shifted(w, wide, guard, aligned);
+    const int wide = cg__shifted_width(&d->w);
+    if (!d->plan->leader || wide < 2 || wide < n || !cg__walks_narrowly(&d->w, wide)) return n;
+    if (!cg__finds_few(&d->w, d->plan->domain.rank - 1, wide)) return n;
+    cg__set_shifted(d, wide, guard, aligned);
     return wide;
 }
 
@@ -206,16 +203,13 @@ static int cg__shift_points(ind__writer *w, int n, ind_expr guard, bool aligned)
 static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
-        if (w->across[i] && !(w->varies[i] & cg__p_mask(w))) continue;
-        const int bytes = w->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
+        if (w->plan->across[i] && !(w->plan->varies[i] & cg__p_mask(w))) continue;
+        const int bytes = w->plan->vector[i] > 1 ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 4;
         sum += bytes < least ? least : bytes;
     }
     return per_thread * sum / 4;
 }
-
-#define IND__CG_LEAST_REGISTERS  72 /* of a thread of shifted rows; with them there are 28 warps to a multiprocessor */
-#define IND__CG_ACROSS_REGISTERS 7  /* for each load across boundaries: what pieces are put together in */
 
 /* The fewest registers for a thread of the rows at hand. Where all rows read several things across boundaries, they
    wait for the L2 once more behind the last join, and more warps pay: f16 is unpacked where it is used, with none kept,
@@ -224,30 +218,31 @@ static int cg__shifted_words(const ind__writer *w, int per_thread, int least) {
 static int cg__least_registers(const ind__writer *w) {
     int across = 0, halves = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
+        if (!w->plan->across[i] || cg__inst(w, i)->op != IND_LOOP_LOAD) continue;
         across++;
         halves += cg__memory_dtype(w, i) == IND_F16;
     }
-    if (across < 2) return IND__CG_LEAST_REGISTERS;
+    if (across < 2) return w->target->thresholds.least_registers;
     return halves == across ? 48 : 64;
 }
 
 /* Blocks to a multiprocessor for the rows at hand. While one waits at a join, or for what rows share, others move:
    registers are bounded by what a thread needs (40 and what it holds: compiled with NVRTC 13, nothing spills), but not
-   below IND__CG_LEAST_REGISTERS if they need more than `least`. */
+   below w->target->thresholds.least_registers if they need more than `least`. */
 static int cg__shifted_blocks(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     int registers = 40 + cg__shifted_words(w, v->per_thread, 1);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) registers += IND__CG_ACROSS_REGISTERS;
-    registers = registers <= IND__CG_LEAST_REGISTERS ? least : (registers + 7) / 8 * 8;
-    return IND__CG_SM_REGISTERS / (registers * v->threads);
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD)
+            registers += w->target->thresholds.across_registers;
+    registers = registers <= w->target->thresholds.least_registers ? least : (registers + 7) / 8 * 8;
+    return w->target->sm_registers / (registers * v->threads);
 }
 
 /* Elements behind the first of a vector that must lie inside the row: ind_load_across reads some behind it. */
 static int cg__shifted_reach(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD) return 2 * w->variant->vector;
     return w->variant->vector;
 }
 
@@ -261,44 +256,10 @@ static int cg__num_joins(const ind__writer *w);
    131101, 200003, 230003 bf16 87, 87, 87 and 91, 90, 91; f32 131101, 230003, 262111 88, 85, 85 and 93, 91, 92). */
 static int cg__boundary(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->starts_shifted) return v->vector;
-    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->leader));
+    if (v->strategy != IND_STRATEGY_ROW_STAGED || !w->plan->starts_shifted) return v->vector;
+    int n = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, w->plan->leader));
     while (v->stays && v->once && n > v->resident && n > v->vector) n /= 2;
     return n > v->vector ? n : v->vector;
-}
-
-/* "const int head = ..": elements before the first boundary in the row at hand; and `edges`, how many there are at both
-   ends. */
-static void cg__emit_edges(ind__writer *w) {
-    const int n = w->variant->vector, behind = cg__shifted_reach(w) - n, boundary = cg__boundary(w);
-    const ind_expr row = cg__r_numel(w);
-    const char *length = cg__expr_string(w, row), *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    if (!cg__start_known(w, w->leader)) {
-        cg__use(w, IND__CG_BOUNDARY);
-        ind__textf(&w->code, "const int head = -ind_behind<%d>(&%s[%s]) & %d;\n", boundary,
-                   cg__buffer(w, cg__inst(w, w->leader)->source), start, boundary - 1);
-    } else {
-        ind__textf(&w->code, w->starts_shifted ? "const int head = (int)(-(%s) & %d);\n" : "const int head = 0;\n",
-                   start, boundary - 1);
-    }
-    ind__textf(&w->code, "const int edges = ");
-    if (!ind_known_le(ind_int(w->context, boundary + behind - 1), row))
-        ind__textf(&w->code, "%s < head + %d ? (int)%s : ", length, behind, length);
-    ind__textf(&w->code, "head + %d + ((int)(%s - head - %d) & %d);\n", behind, length, behind, n - 1);
-}
-
-/* "const int shift = ...": how far behind a boundary the first point is. */
-static void cg__emit_shift(ind__writer *w) {
-    const int n = w->variant->vector;
-    const char *start = cg__expr_string(w, cg__row_start(w, w->leader));
-    if (!w->starts_shifted) return;
-    if (cg__start_known(w, w->leader)) {
-        ind__textf(&w->code, "const int shift = (int)((%s) & %d);\n", start, n - 1);
-        return;
-    }
-    cg__use(w, IND__CG_BOUNDARY);
-    ind__textf(&w->code, "const int shift = ind_behind<%d>(&%s[%s]);\n", n,
-               cg__buffer(w, cg__inst(w, w->leader)->source), start);
 }
 
 static int cg__row_threads(const ind__writer *w);
@@ -309,19 +270,17 @@ static bool cg__in_registers(const ind__writer *w);
 static int cg__waiting_registers(const ind__writer *w) {
     int sum = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->varies[i] >> w->domain.rank)) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !(w->plan->varies[i] >> w->plan->domain.rank)) continue;
         const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        sum += w->variant->per_thread * (w->vector[i] > 1 || bytes > 4 ? bytes : 4);
+        sum += w->variant->per_thread * (w->plan->vector[i] > 1 || bytes > 4 ? bytes : 4);
     }
     return sum / 4;
 }
 
-#define IND__CG_OTHER_REGISTERS 24 /* of a thread, for addresses, states and what is computed */
-
 /* Elements of a row that may lie outside its rounds, or be asked for behind them. */
 static int cg__round_slack(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->shifted ? (w->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
+    return v->shifted ? (w->plan->starts_shifted ? cg__boundary(w) - 1 : 0) + cg__shifted_reach(w) - v->vector : 0;
 }
 
 /* Rounds of a row held in registers that surely lie inside the row, and so need no branch; none if a thread has not the
@@ -329,12 +288,12 @@ static int cg__round_slack(const ind__writer *w) {
    threads, of which k rounds are whole if k * vector times that many elements are in the row. */
 static int64_t cg__whole_rounds(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int each = IND__CG_SM_REGISTERS / v->threads, registers = each < 255 ? each : 255;
+    const int each = w->target->sm_registers / v->threads, registers = each < 255 ? each : 255;
     int64_t least;
     const bool waits = v->strategy != IND_STRATEGY_ROW_STAGED; /* in registers, not in shared memory */
-    if (waits && cg__waiting_registers(w) + IND__CG_OTHER_REGISTERS > registers) return 0;
+    if (waits && cg__waiting_registers(w) + w->target->thresholds.other_registers > registers) return 0;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
-    if (least < w->row_from) least = w->row_from;
+    if (least < w->plan->row_from) least = w->plan->row_from;
     least -= cg__round_slack(w);
     if (ind__ok(v->fitted) && least > 0)
         return least * v->per_thread / v->vector / (least + cg__round_slack(w) + 32 * v->per_thread - 1);
@@ -344,14 +303,12 @@ static int64_t cg__whole_rounds(const ind__writer *w) {
 static bool cg__is_staged(const ind__writer *w, uint32_t i);
 static const char *cg__staged_element(ind__writer *w, uint32_t i);
 static bool cg__holds_across(const ind__writer *w);
-static int cg__looped_sweeps(ind__writer *w);
+static int cg__looped_sweeps(const ind__writer *w);
 static int cg__row_threads(const ind__writer *w);
-
-#define IND__CG_MEMORY_NS 800 /* until memory answers */
 
 /* Bytes that must be asked for at once for memory to be busy: of an H200 3.8 MB, 29 KB of each multiprocessor. */
 static int64_t cg__bytes_under_way(const ind__writer *w) {
-    return (int64_t)w->target->memory_bytes_per_ns * IND__CG_MEMORY_NS;
+    return (int64_t)w->target->memory_bytes_per_ns * w->target->thresholds.memory_ns;
 }
 
 /* Lanes of a reduction whose vectors are neighbours in memory. */
@@ -371,42 +328,17 @@ static bool cg__passes_l1(ind__writer *w, uint32_t i) {
     const uint32_t all = (1u << cg__num_vars(w)) - 1;
     const double row = (double)ind_hint(cg__r_numel(w)) * ind_dtype_bytes(cg__memory_dtype(w, i));
     const uint32_t arg = cg__arg_of(w->kernel, cg__inst(w, i)->source);
-    if (w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->across[i] || (w->varies[i] & all) != all)
+    if (w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i)) != 16 || w->plan->across[i] ||
+        (w->plan->varies[i] & all) != all)
         return false;
     if (arg >= w->kernel->num_reads || cg__shares_memory(w, arg) || cg__looped_sweeps(w) != 1) return false;
     if (cg__lanes_abreast(w) * 16 < IND__CG_LINE_BYTES) return false;
     if (row * (double)ind_hint(cg__p_numel(w)) < 2.0 * (double)cg__bytes_under_way(w)) return false;
     for (uint32_t k = 1; k < w->body->num_inst; k++) {
         const ind__inst *inst = cg__inst(w, k);
-        if (inst->op == IND_LOOP_STORE && w->varies[k] & cg__r_mask(w)) return false;
+        if (inst->op == IND_LOOP_STORE && w->plan->varies[k] & cg__r_mask(w)) return false;
         const bool again = k != i && inst->op == IND_LOOP_LOAD && inst->source == cg__inst(w, i)->source;
-        if (again && (w->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
+        if (again && (w->plan->varies[k] & cg__r_mask(w) || row < IND__CG_SECTOR_BYTES * 50)) return false;
     }
-    return w->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-}
-
-/* How far behind a boundary the vectors lie that LOAD i reads of the row at hand: the same for all of them. */
-static const char *cg__behind(ind__writer *w, uint32_t i) {
-    const int n = w->vector[i];
-    const ind_expr start = cg__row_start(w, i);
-    if (cg__start_known(w, i) && ind_known_multiple(start, n)) return "head";
-    const char *from = cg__expr_string(w, start);
-    if (cg__start_known(w, i)) return cg__string(w, "(int)((%s) & %d) + head", from, n - 1);
-    cg__use(w, IND__CG_BOUNDARY);
-    return cg__string(w, "ind_behind<%d>(&%s[%s]) + head", n, cg__buffer(w, cg__inst(w, i)->source), from);
-}
-
-/* The expression that loads the vector of LOAD i at hand. What all rows use is put together rarely, beside all that a
-   thread holds: of words then, as two vectors and what is made of them take registers that it has not (layer_norm of
-   262147 f32 spilled for these). */
-static const char *cg__load_expression(ind__writer *w, uint32_t i) {
-    const bool words = w->across[i] && cg__holds_across(w), past = !cg__is_staged(w, i) && cg__passes_l1(w, i);
-    cg__use(w, words          ? IND__CG_LOAD_WORDS
-               : w->across[i] ? IND__CG_LOAD_ACROSS
-               : past         ? IND__CG_LOAD_PAST
-                              : IND__CG_VEC);
-    const char *element = cg__is_staged(w, i) ? cg__staged_element(w, i) : cg__element(w, i);
-    if (w->across[i] && !words)
-        return cg__string(w, "ind_load_across<%d>(&%s, %s)", w->vector[i], element, cg__behind(w, i));
-    return cg__string(w, "ind_load%s<%d>(&%s)", words ? "_words" : past ? "_past" : "", w->vector[i], element);
+    return w->plan->domain.rrank && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }

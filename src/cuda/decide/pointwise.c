@@ -1,38 +1,38 @@
 /* -------------------------------------------------------------------------------------------------- >>choose */
 
 /* Can tiled loads move n neighbours along y, and something that is stored n along x? */
-static bool cg__try_tile_vector(ind__writer *w, int x, int y, int n, int size) {
+static bool cg__try_tile_vector(cg__decider *d, int x, int y, int n, int size) {
     ind_expr guard = {0};
     bool aligned = false, stores = false;
     int narrowest = 16, widest = 0, tiles = 0, shared = 0;
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const bool tiled = cg__through_tile(w, i, x, y);
-        if (!cg__is_access(w, i)) continue;
-        const bool fits = cg__vector_access(w, i, tiled ? y : x, n, &guard, &aligned);
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        const bool tiled = cg__through_tile(&d->w, i, x, y);
+        if (!cg__is_access(&d->w, i)) continue;
+        const bool fits = cg__vector_access(d, i, tiled ? y : x, n, &guard, &aligned);
         if (tiled && !fits) return false;
         if (!fits) continue;
-        w->vector[i] = (uint8_t)n;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        d->plan->vector[i] = (uint8_t)n;
+        const int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         tiles += tiled;
         shared += tiled ? size * (size * bytes + 8) : 0; /* a unit of padding has 8 bytes at most */
-        stores |= cg__inst(w, i)->op == IND_LOOP_STORE;
+        stores |= cg__inst(&d->w, i)->op == IND_LOOP_STORE;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
     if (!stores || tiles > IND__CG_MAX_TILES || shared > IND__CG_MAX_TILE_BYTES) return false;
     if (narrowest * n > 16 || widest * n > 32) return false;
     for (int k = 0; k < 2; k++)
-        if (!cg__multiple(w, w->domain.extent[k ? y : x], n, &guard)) return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+        if (!cg__multiple(d, d->plan->domain.extent[k ? y : x], n, &guard)) return false;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
 /* Are there tiles of this size that are full, and enough of them to keep all multiprocessors busy? */
 static bool cg__suits_tile(const ind__writer *w, int x, int y, int size) {
     const double tiles = (double)ind_hint(cg__p_numel(w)) / ((double)size * size);
-    const bool full = ind_hint(w->domain.extent[x]) >= size && ind_hint(w->domain.extent[y]) >= size;
+    const bool full = ind_hint(w->plan->domain.extent[x]) >= size && ind_hint(w->plan->domain.extent[y]) >= size;
     return full && tiles >= 2.0 * w->target->num_sms;
 }
 
@@ -47,34 +47,34 @@ static int cg__vector_tile(const ind__writer *w, int x, int y, int n, int group,
     return size;
 }
 
-static bool cg__choose_tile_vector(ind__writer *w, int x, int y) {
-    ind__variant *v = w->variant;
-    const int bytes = cg__widest_tile(w, x, y), group = bytes < 4 ? 4 / bytes : 1;
+static bool cg__choose_tile_vector(cg__decider *d, int x, int y) {
+    ind__variant *v = d->variant;
+    const int bytes = cg__widest_tile(&d->w, x, y), group = bytes < 4 ? 4 / bytes : 1;
     for (int n = 16; n >= group && n >= 2 && v->threads == 256; n /= 2) {
-        const int size = cg__vector_tile(w, x, y, n, group, bytes);
-        if (!size || !cg__try_tile_vector(w, x, y, n, size)) continue;
+        const int size = cg__vector_tile(&d->w, x, y, n, group, bytes);
+        if (!size || !cg__try_tile_vector(d, x, y, n, size)) continue;
         v->vector = n;
         v->tile_m = v->tile_n = size;
         /* Of 64 x 64 x f32, 1024 threads with a vector each are faster than 256 with four: 189 and 193 us of 8192^2. */
-        if (!w->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
+        if (!d->part_threads) v->threads = cg__pow2_at_least(size * size / (n * group), 256, 1024);
         return true;
     }
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     return false;
 }
 
-static void cg__choose_transpose(ind__writer *w, int x, int y) {
-    ind__variant *v = w->variant;
+static void cg__choose_transpose(cg__decider *d, int x, int y) {
+    ind__variant *v = d->variant;
     ind_expr blocks[3];
     v->strategy = IND_STRATEGY_TRANSPOSE;
-    const bool vectors = cg__choose_tile_vector(w, x, y);
-    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(w, x, y) <= 2 ? 64 : 32;
+    const bool vectors = cg__choose_tile_vector(d, x, y);
+    if (!vectors) v->tile_m = v->tile_n = cg__widest_tile(&d->w, x, y) <= 2 ? 64 : 32;
     v->per_thread = v->tile_m * v->tile_n / v->threads;
-    cg__tile_blocks(w, x, y, blocks);
-    cg__set_axes(w, blocks);
-    v->shared_bytes = ind_int(w->context, 0);
-    cg__why(w, "some loads are contiguous along another variable than the stores: they pass through shared memory%s",
-            vectors ? ", by vectors" : "");
+    cg__tile_blocks(&d->w, x, y, blocks);
+    cg__set_axes(d, blocks);
+    v->shared_bytes = ind_int(d->w.context, 0);
+    cg__why(d, "some loads are contiguous along another dimension than the stores: transposed through shared memory%s",
+            vectors ? ", in vectors" : "");
 }
 
 /* The variable along which most bytes lie contiguous (the innermost of equals), -1: none does. What is written counts
@@ -82,7 +82,7 @@ static void cg__choose_transpose(ind__writer *w, int x, int y) {
 static int cg__best_pointwise(const ind__writer *w) {
     int best = -1;
     double most = 0;
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         double bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
             if (!cg__is_access(w, i) || !cg__in_runs(w, i, v)) continue;
@@ -99,22 +99,20 @@ static int cg__best_pointwise(const ind__writer *w) {
 /* The variable along which all stores are contiguous, if all loads that are so along `other` then fit into tiles: a
    tile costs less than stores of single elements, however many loads they help. -1: none. */
 static int cg__stored_var(const ind__writer *w, int other) {
-    for (int v = w->domain.rank - 1; v >= 0; v--) {
+    for (int v = w->plan->domain.rank - 1; v >= 0; v--) {
         int tiles = 0;
-        bool all = ind_hint(w->domain.extent[v]) >= 8 && ind_hint(w->domain.extent[other]) >= 8;
+        bool all = ind_hint(w->plan->domain.extent[v]) >= 8 && ind_hint(w->plan->domain.extent[other]) >= 8;
         for (uint32_t i = 1; all && i < w->body->num_inst; i++) {
             const bool along = cg__is_access(w, i) && cg__contiguous(w, i, v);
             if (cg__inst(w, i)->op == IND_LOOP_STORE)
                 all = along;
             else if (cg__is_access(w, i) && !along && cg__contiguous(w, i, other))
-                tiles += ind__expr_depends(cg__index_of(w, i), w->domain.var[v]);
+                tiles += ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[v]);
         }
         if (all && tiles > 0 && tiles <= IND__CG_MAX_TILES) return v;
     }
     return -1;
 }
-
-#define IND__CG_GATHER_STEPS 4 /* rows that an index names and that a thread has under way */
 
 /* Is something rounded to a narrow type before it is stored? */
 static bool cg__rounds(const ind__writer *w) {
@@ -137,46 +135,49 @@ static int cg__pointwise_steps(const ind__writer *w) {
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__inst(w, i)->arg[0]) return 1;
     }
     const double vectors = (double)ind_hint(cg__p_numel(w)) / w->variant->vector;
-    const bool busy = vectors >= (double)IND__CG_GATHER_STEPS * IND__CG_SM_THREADS * w->target->num_sms;
-    return gathers && busy && !w->part && w->domain.rank > 1 && !cg__rounds(w) ? IND__CG_GATHER_STEPS : 1;
+    const bool busy =
+        vectors >= (double)w->target->thresholds.gather_steps * w->target->sm_threads * w->target->num_sms;
+    return gathers && busy && !w->plan->part && w->plan->domain.rank > 1 && !cg__rounds(w)
+               ? w->target->thresholds.gather_steps
+               : 1;
 }
 
-static void cg__choose_pointwise(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int best = cg__best_pointwise(w);
-    const int stored = best >= 0 ? cg__stored_var(w, best) : -1;
+static void cg__choose_pointwise(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int best = cg__best_pointwise(&d->w);
+    const int stored = best >= 0 ? cg__stored_var(&d->w, best) : -1;
     if (stored >= 0) best = stored;
-    if (best >= 0 && best != w->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
-    v->threads = w->part_threads ? w->part_threads : 256;
+    if (best >= 0 && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
+    v->threads = d->part_threads ? d->part_threads : 256;
     v->vector = v->rows = v->per_thread = 1;
-    w->tile_y = cg__transposed_var(w);
-    if (w->tile_y >= 0) {
-        cg__choose_transpose(w, w->domain.rank - 1, w->tile_y);
+    d->plan->tile_y = cg__transposed_var(&d->w);
+    if (d->plan->tile_y >= 0) {
+        cg__choose_transpose(d, d->plan->domain.rank - 1, d->plan->tile_y);
         return;
     }
     v->strategy = IND_STRATEGY_POINTWISE;
     const ind_expr guard = v->guard;
     const bool aligned = v->guard_aligned;
-    if (w->domain.rank > 0) {
-        v->vector = cg__choose_vector(w, w->domain.rank - 1, w->domain.rank == 1);
-        v->vector = cg__shift_points(w, v->vector, guard, aligned);
+    if (d->plan->domain.rank > 0) {
+        v->vector = cg__choose_vector(d, d->plan->domain.rank - 1, d->plan->domain.rank == 1);
+        v->vector = cg__shift_points(d, v->vector, guard, aligned);
     }
-    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(w));
-    ind_expr points = cg__p_numel(w);
-    if (w->starts_shifted) points = ind_expr_add(points, ind_int(w->context, v->vector - 1));
-    cg__grid(w, points, (int64_t)v->threads * v->per_thread);
+    v->per_thread = v->vector * (v->shifted ? 1 : cg__pointwise_steps(&d->w));
+    ind_expr points = cg__p_numel(&d->w);
+    if (d->plan->starts_shifted) points = ind_expr_add(points, ind_int(d->w.context, v->vector - 1));
+    cg__grid(d, points, (int64_t)v->threads * v->per_thread);
     if (v->shifted)
-        cg__why(w, "%d neighbours per thread, from boundary to boundary of what is stored, in whatever rows",
-                v->vector);
+        cg__why(d, "%d elements per thread: vectors aligned to the stores, peeled edges", v->vector);
     else if (v->vector > 1)
-        cg__why(w, "%d neighbours per thread: %s", v->vector,
-                v->guard_aligned ? "sizes and strides allow it where the pointers are aligned" : "proven aligned");
+        cg__why(d, "%d elements per thread: %s", v->vector,
+                v->guard_aligned ? "vectors, as the pointers are aligned" : "vectors are proven to be aligned");
     else
-        cg__why(w, "one element per thread: no wider access is proven%s", w->assume ? " or likely" : "");
-    cg__choose_masked(w);
+        cg__why(d, "one element per thread: %s",
+                d->assume ? "the accesses do not vectorise" : "alignment is not assumed");
+    cg__choose_masked(d);
 }
 
 /* Bytes of shared memory per thread for the states of all reductions. */
@@ -192,17 +193,17 @@ static int cg__state_bytes(const ind__writer *w) {
            */
 
 /* Threads along the contiguous P variable; as many rows of them as are needed to fill the machine. */
-static void cg__choose_column(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t outputs = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w));
-    bool enough = outputs >= (int64_t)w->target->num_sms * 1024 || length < 8;
+static void cg__choose_column(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t outputs = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w));
+    bool enough = outputs >= (int64_t)d->w.target->num_sms * 1024 || length < 8;
     v->strategy = IND_STRATEGY_COLUMN;
     v->rows = enough ? 128 : 32;
     v->threads = enough ? 128 : 32 * cg__pow2_at_least(length / 8, 4, 32);
-    while (v->threads > v->rows && v->threads * cg__state_bytes(w) > IND__CG_STATIC_SHARED) v->threads /= 2;
+    while (v->threads > v->rows && v->threads * cg__state_bytes(&d->w) > IND__CG_STATIC_SHARED) v->threads /= 2;
     v->vector = 1;
     v->per_thread = 1;
-    cg__grid(w, cg__p_numel(w), v->rows);
-    cg__why(w, "reads are contiguous along an output variable: %d columns per block, %d threads to each", v->rows,
+    cg__grid(d, cg__p_numel(&d->w), v->rows);
+    cg__why(d, "loads are contiguous along an output dimension: %d columns per block, %d threads per column", v->rows,
             v->threads / v->rows);
 }

@@ -1,16 +1,12 @@
 /* Sweeps that a block makes over memory if it does not keep the row. */
-static int cg__looped_sweeps(ind__writer *w) {
+static int cg__looped_sweeps(const ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    ind_strategy s = w->variant->strategy;
-    w->variant->strategy = IND_STRATEGY_ROW_LOOPED;
-    int n = cg__sweeps(w, sweep);
-    w->variant->strategy = s;
-    return n;
+    ind__variant looped = *w->variant;
+    ind__writer view = *w;
+    looped.strategy = IND_STRATEGY_ROW_LOOPED;
+    view.variant = &looped;
+    return cg__sweeps(&view, sweep);
 }
-
-#define IND__CG_FULL_THREADS 1024 /* of 64 registers each: all 65536 of a multiprocessor */
-#define IND__CG_FEW_ELEMENTS 16   /* of a row, a thread */
-#define IND__CG_FEW_THREADS  256  /* that may have so few */
 
 /* May a thread have few elements of a row, one of narrow ones that are used again behind a join? NVRTC takes the less
    time (layer_norm of 4096 bf16: 61 ms with 32 elements, 47 with 16), and as many rows are in work if a thread has no
@@ -20,14 +16,14 @@ static int cg__looped_sweeps(ind__writer *w) {
    those of f32 (3000 101 and 98). */
 static bool cg__may_have_few(ind__writer *w) {
     const ind__variant *v = w->variant;
-    return v->vector > 4 && v->vector <= IND__CG_FEW_ELEMENTS && !v->shifted && !w->part && !w->kernel->run &&
-           cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
+    return v->vector > 4 && v->vector <= w->target->thresholds.few_elements && !v->shifted && !w->plan->part &&
+           !w->kernel->run && cg__looped_sweeps(w) > 1 && !cg__gathers_rows(w);
 }
 
 /* Has it? For some lengths, and where tuning tries it, it has not. */
 static bool cg__has_few(ind__writer *w) {
-    return cg__may_have_few(w) && w->variant->per_thread <= IND__CG_FEW_ELEMENTS &&
-           w->variant->threads <= IND__CG_FEW_THREADS;
+    return cg__may_have_few(w) && w->variant->per_thread <= w->target->thresholds.few_elements &&
+           w->variant->threads <= w->target->thresholds.few_threads;
 }
 
 /* Registers for a thread's part of a row, in the units of 8 that they are given out in: of one that is only reduced
@@ -35,14 +31,15 @@ static bool cg__has_few(ind__writer *w) {
 static int cg__wished_registers(ind__writer *w, bool reduces) {
     const int kept = (int)ceil(cg__kept_words(w) * w->variant->per_thread);
     if (!reduces && !cg__has_few(w)) return 64;
-    const int wished = ((reduces ? cg__waiting_registers(w) : kept) + IND__CG_OTHER_REGISTERS + 7) / 8 * 8;
+    const int wished =
+        ((reduces ? cg__waiting_registers(w) : kept) + w->target->thresholds.other_registers + 7) / 8 * 8;
     return reduces || wished < 64 ? wished : 64;
 }
 
 /* Blocks that a multiprocessor has registers and threads for; its quarters give registers to whole warps. */
 static int cg__blocks_of(const ind__writer *w, int registers) {
-    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : IND__CG_SM_THREADS / 32;
-    const int warps = IND__CG_SM_REGISTERS / 4 / (32 * registers) * 4;
+    const int sm = w->target->sm, most = (sm > 80 && sm < 90) || sm >= 120 ? 1536 / 32 : w->target->sm_threads / 32;
+    const int warps = w->target->sm_registers / 4 / (32 * registers) * 4;
     return (warps < most ? warps : most) / (w->variant->threads / 32);
 }
 
@@ -53,18 +50,19 @@ static bool cg__fit_anyway(ind__writer *w) {
 
 /* Ways to spend registers on a block's shifted row, of which a formula says how many do; false: all have been tried, or
    it is not worth holding, as below (cross entropy of 36007 bf16: 65 % of a copy, 92 by a loop; sum 86 and 105). */
-static bool cg__wish_shifted_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (2 * v->threads > IND__CG_FULL_THREADS && !w->part && cg__looped_sweeps(w) == 1) return false;
-    const int many = cg__shifted_blocks(w, cg__least_registers(w)),
-              some = cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS);
+static bool cg__wish_shifted_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (2 * v->threads > d->w.target->thresholds.full_threads && !d->plan->part && cg__looped_sweeps(&d->w) == 1)
+        return false;
+    const int many = cg__shifted_blocks(&d->w, cg__least_registers(&d->w)),
+              some = cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers);
     const int bounded = many > some ? 2 : 1; /* ways */
-    v->blocks_per_sm = w->way == 0 ? many : some;
-    if (w->part || v->blocks_per_sm < 2) return true;
-    w->more_ways = w->way < bounded + 1;
-    if (w->way >= bounded) v->blocks_per_sm = 1;
-    if (w->way >= bounded) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
-    return w->way < bounded + 1;
+    v->blocks_per_sm = d->way == 0 ? many : some;
+    if (d->plan->part || v->blocks_per_sm < 2) return true;
+    d->more_ways = d->way < bounded + 1;
+    if (d->way >= bounded) v->blocks_per_sm = 1;
+    if (d->way >= bounded) cg__why(d, "%s; one block per SM, without a register limit", v->why);
+    return d->way < bounded + 1;
 }
 
 /* Ways to spend registers on a block's row; false: all have been tried. A block that waits at a join moves nothing,
@@ -75,59 +73,59 @@ static bool cg__wish_shifted_blocks(ind__writer *w) {
    101 and 94); a part of a launch, which may have few rows, is not only where it takes all 1024 threads. Of fewer than
    256 threads several blocks fit whatever registers they take, which is enough where rows are not gathered (embedding
    and layer_norm of 2048 bf16: 0.93 and 0.98 of a copy, H200). */
-static bool cg__wish_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (v->shifted) return cg__wish_shifted_blocks(w);
-    const bool reduces = cg__looped_sweeps(w) == 1;
-    const int least = cg__wished_registers(w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
-    const bool alone = w->part ? v->threads == IND__CG_FULL_THREADS : cg__blocks_of(w, least) < 2;
-    if (reduces && !w->kernel->run && alone) return false;
-    if (w->part || w->kernel->run || cg__fit_anyway(w)) return true;
-    const bool may = v->threads < IND__CG_FULL_THREADS && (reduces || v->per_thread <= 32);
-    const bool few = may && least <= 64 && w->way < fewest;
-    const int registers = w->way == 0 ? least : 64;
-    w->more_ways = w->way < (may ? fewest + 1 : 1);
-    if (few) v->blocks_per_sm = cg__blocks_of(w, registers);
+static bool cg__wish_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->shifted) return cg__wish_shifted_blocks(d);
+    const bool reduces = cg__looped_sweeps(&d->w) == 1;
+    const int least = cg__wished_registers(&d->w, reduces), fewest = least < 64 ? 2 : 1; /* ways with a bound */
+    const bool alone =
+        d->plan->part ? v->threads == d->w.target->thresholds.full_threads : cg__blocks_of(&d->w, least) < 2;
+    if (reduces && !d->w.kernel->run && alone) return false;
+    if (d->plan->part || d->w.kernel->run || cg__fit_anyway(&d->w)) return true;
+    const bool may = v->threads < d->w.target->thresholds.full_threads && (reduces || v->per_thread <= 32);
+    const bool few = may && least <= 64 && d->way < fewest;
+    const int registers = d->way == 0 ? least : 64;
+    d->more_ways = d->way < (may ? fewest + 1 : 1);
+    if (few) v->blocks_per_sm = cg__blocks_of(&d->w, registers);
     if (few)
-        cg__why(w, "%s, with %d registers a thread for %d blocks on a multiprocessor", v->why, registers,
-                v->blocks_per_sm);
+        cg__why(d, "%s; %d registers per thread for %d resident blocks per SM", v->why, registers, v->blocks_per_sm);
     else if (may)
-        cg__why(w, "%s, with as many as it takes: 64 a thread are too few", v->why);
-    return few || w->more_ways;
+        cg__why(d, "%s; without the limit of 64 registers per thread", v->why);
+    return few || d->more_ways;
 }
 
 /* A block for rows in a range of lengths has as many warps as the row of the launch needs, if each thread has as much
    of it as in the longest: so that rows of any length fill the rounds of a block, and multiprocessors have as many
    threads. */
-static void cg__fit_threads(ind__writer *w) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    if (!v->to || w->part || v->pieces) return;
-    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(w), ind_int(c, v->vector))
-                                  : ind_expr_ceildiv(cg__r_numel(w), ind_int(c, v->vector));
-    if (w->row_from < v->vector)
+static void cg__fit_threads(cg__decider *d) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    if (!v->to || d->plan->part || v->pieces) return;
+    ind_expr vectors = v->shifted ? ind_expr_floordiv(cg__r_numel(&d->w), ind_int(c, v->vector))
+                                  : ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, v->vector));
+    if (d->plan->row_from < v->vector)
         vectors = ind_expr_max(vectors, ind_int(c, 1)); /* edges and results take a warp, too */
     v->fitted =
         ind_expr_mul(ind_expr_ceildiv(vectors, ind_int(c, (int64_t)32 * v->per_thread / v->vector)), ind_int(c, 32));
-    if (!ind__ok(v->fitted)) cg__fail(w);
-    cg__why(w, "%s that has as many warps as the row needs", v->why);
+    if (!ind__ok(v->fitted)) cg__fail(&d->w);
+    cg__why(d, "%s; each launch has as many warps as its rows need", v->why);
 }
 
 /* Does a launch know how long its rows are, and planning not? */
 static bool cg__knows_at_launch(const ind__writer *w) {
     const ind_expr row = cg__r_numel(w);
-    return !w->part && !w->handover && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
+    return !w->plan->part && !w->plan->handover && !w->kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED);
 }
 
 /* As many warps as walk along the row of the launch in four steps, or as many as there may be. */
-static void cg__fit_walkers(ind__writer *w) {
-    ind__variant *v = w->variant;
-    ind_context *c = w->context;
-    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(w), ind_int(c, (int64_t)32 * 4 * v->vector));
+static void cg__fit_walkers(cg__decider *d) {
+    ind__variant *v = d->variant;
+    ind_context *c = d->w.context;
+    const ind_expr warps = ind_expr_ceildiv(cg__r_numel(&d->w), ind_int(c, (int64_t)32 * 4 * v->vector));
     if (v->threads < 512) v->threads = 512;
     v->fitted = ind_expr_max(ind_int(c, 32), ind_expr_min(ind_int(c, v->threads), ind_expr_mul(warps, ind_int(c, 32))));
-    if (!ind__ok(v->fitted)) cg__fail(w);
+    if (!ind__ok(v->fitted)) cg__fail(&d->w);
 }
 
 /* Does something count the places along the row? */
@@ -151,23 +149,24 @@ static int64_t cg__lanes_of_piece(const ind__writer *w) {
 }
 
 /* Takes so many of the lanes for each piece, if that leaves no more than a sixteenth of them without one. */
-static bool cg__take_pieces(ind__writer *w, int lanes, int64_t each) {
+static bool cg__take_pieces(cg__decider *d, int lanes, int64_t each) {
     const int64_t pieces = lanes / each;
     if (!pieces || (lanes - pieces * each) * 16 > lanes) return false;
-    w->variant->pieces = (int)pieces;
-    w->variant->piece_lanes = (int)each;
+    d->variant->pieces = (int)pieces;
+    d->variant->piece_lanes = (int)each;
     return true;
 }
 
 /* Whole pieces in each round of so many lanes, where that can be; and how many vectors a round has. (A channel of 256
    pieces of 7 x 7 f32 in 512 threads: 96 registers and one block on a multiprocessor, in whole pieces 48 and two; 54
    and 58 % of a copy, of bf16 36 and 47.) */
-static int64_t cg__choose_pieces(ind__writer *w, int lanes) {
-    const int64_t vectors = cg__piece_vectors(w);
-    w->variant->pieces = w->variant->piece_lanes = 0;
-    if (!vectors || w->variant->shifted || w->kernel->run || w->handover || cg__counts_places(w)) return lanes;
-    const bool taken = cg__take_pieces(w, lanes, cg__lanes_of_piece(w)) || cg__take_pieces(w, lanes, vectors);
-    return taken ? w->variant->pieces * vectors : lanes;
+static int64_t cg__choose_pieces(cg__decider *d, int lanes) {
+    const int64_t vectors = cg__piece_vectors(&d->w);
+    d->variant->pieces = d->variant->piece_lanes = 0;
+    if (!vectors || d->variant->shifted || d->w.kernel->run || d->plan->handover || cg__counts_places(&d->w))
+        return lanes;
+    const bool taken = cg__take_pieces(d, lanes, cg__lanes_of_piece(&d->w)) || cg__take_pieces(d, lanes, vectors);
+    return taken ? d->variant->pieces * vectors : lanes;
 }
 
 /* 32-bit words per element of the row: of what is staged, of values that were computed and are used again, and of what
@@ -184,38 +183,38 @@ static cg__held_words cg__count_held(const ind__writer *w) {
             words.staged += memory;
         else if (cg__is_row_load(w, i))
             words.common += memory;
-        else if (w->kept[i])
+        else if (w->plan->kept[i])
             words.values += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
     }
     return words;
 }
 
-#define IND__CG_WARP_REGISTERS 32 /* of a lane of a row that starts at a boundary, beside what it holds */
-#define IND__CG_WARP_BLOCKS    6  /* of 128 threads, that have enough loads under way */
-
 /* Do so many blocks fit if a lane holds its part of the row in words of at least so many bytes? */
 static bool cg__warp_blocks_fit(const ind__writer *w, int least) {
     const ind__variant *v = w->variant;
     const int held = (int)(cg__count_held(w).values * v->per_thread) + cg__shifted_words(w, v->per_thread, least);
-    return (IND__CG_WARP_REGISTERS + held) * v->threads * IND__CG_WARP_BLOCKS <= IND__CG_SM_REGISTERS;
+    return (w->target->thresholds.warp_registers + held) * v->threads * w->target->thresholds.warp_blocks <=
+           w->target->sm_registers;
 }
 
 /* The same for a row in the registers of lanes. Left alone, ptxas may keep what it has converted to f32, too, and with
    that so few blocks fit that they wait for memory (layer_norm of 1000: bf16 97.9 and 93.6 % of a copy, f16 97.5 and
    91.6, H200). They are bounded only where what lies in memory has its place (f32: 97.2 % as it is, 76.6 bounded). */
-static void cg__wish_warp_blocks(ind__writer *w) {
-    ind__variant *v = w->variant;
+static void cg__wish_warp_blocks(cg__decider *d) {
+    ind__variant *v = d->variant;
     if (v->shifted) {
-        v->blocks_per_sm = w->way == 0 ? cg__shifted_blocks(w, IND__CG_LEAST_REGISTERS) : 1;
-        w->more_ways = !w->part && w->way == 0 && v->blocks_per_sm > 1;
-        if (w->way > 0) cg__why(w, "%s, with as many as it takes: those of several blocks are too few", v->why);
+        v->blocks_per_sm = d->way == 0 ? cg__shifted_blocks(&d->w, d->w.target->thresholds.least_registers) : 1;
+        d->more_ways = !d->plan->part && d->way == 0 && v->blocks_per_sm > 1;
+        if (d->way > 0) cg__why(d, "%s; one block per SM, without a register limit", v->why);
         return;
     }
-    if (v->batch || w->kernel->run || w->part || !cg__warp_blocks_fit(w, 1) || cg__warp_blocks_fit(w, 4)) return;
-    w->more_ways = w->way == 0;
-    if (w->way > 0) return;
-    v->blocks_per_sm = IND__CG_WARP_BLOCKS;
-    cg__why(w, "%s, %d blocks of them on a multiprocessor", v->why, v->blocks_per_sm);
+    if (v->batch || d->w.kernel->run || d->plan->part || !cg__warp_blocks_fit(&d->w, 1) ||
+        cg__warp_blocks_fit(&d->w, 4))
+        return;
+    d->more_ways = d->way == 0;
+    if (d->way > 0) return;
+    v->blocks_per_sm = d->w.target->thresholds.warp_blocks;
+    cg__why(d, "%s; %d resident blocks per SM", v->why, v->blocks_per_sm);
 }
 
 /* The fewest threads to try a row in the registers of a block with. Of narrow elements that are only reduced, two to a
@@ -227,8 +226,9 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
     const ind__variant *v = w->variant;
     const int threads = cg__pow2_at_least(longest / 32, 64, 512);
     if (cg__may_have_few(w)) {
-        const int few = cg__threads_of((longest + v->vector - 1) / v->vector, IND__CG_FEW_ELEMENTS / v->vector);
-        if (few >= 64 && few <= IND__CG_FEW_THREADS) return few;
+        const int few =
+            cg__threads_of((longest + v->vector - 1) / v->vector, w->target->thresholds.few_elements / v->vector);
+        if (few >= 64 && few <= w->target->thresholds.few_threads) return few;
     }
     if (v->vector <= 4 || threads < (v->shifted ? 256 : 512) || cg__looped_sweeps(w) > 1) return threads;
     const int fewest = cg__threads_of(longest / v->vector, 64 / v->vector);
@@ -236,33 +236,29 @@ static int cg__least_threads(ind__writer *w, int64_t longest) {
 }
 
 /* A row in the registers of a block; false if it is too long. */
-static bool cg__choose_row_block(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    double words = cg__kept_words(w);
-    if (longest > 65536 || cg__likely_row(w) * 8 < longest) return false;
-    for (int threads = cg__least_threads(w, longest); threads <= 1024; threads *= 2) {
+static bool cg__choose_row_block(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    double words = cg__kept_words(&d->w);
+    if (longest > 65536 || cg__likely_row(&d->w) * 8 < longest) return false;
+    for (int threads = cg__least_threads(&d->w, longest); threads <= 1024; threads *= 2) {
         v->strategy = IND_STRATEGY_ROW_BLOCK;
-        int64_t per_vector = cg__choose_pieces(w, threads) * v->vector;
+        int64_t per_vector = cg__choose_pieces(d, threads) * v->vector;
         int64_t per_thread = (longest + (v->shifted ? -v->vector : -1) + per_vector) / per_vector * v->vector;
-        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(w, threads)) continue;
-        if (v->shifted &&
-            cg__shifted_words(w, (int)per_thread, 3) + IND__CG_OTHER_REGISTERS > IND__CG_SM_REGISTERS / threads)
+        if (per_thread > 64 || words * (double)per_thread > cg__row_registers(&d->w, threads)) continue;
+        if (v->shifted && cg__shifted_words(&d->w, (int)per_thread, 3) + d->w.target->thresholds.other_registers >
+                              d->w.target->sm_registers / threads)
             continue;
         v->strategy = IND_STRATEGY_ROW_BLOCK;
         v->threads = threads;
         v->rows = 1;
         v->per_thread = (int)per_thread;
         if (v->shifted) v->threads = cg__threads_of(longest / v->vector, (int)per_thread / v->vector);
-        cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
-        cg__fit_threads(w);
-        if (cg__wish_blocks(w)) return true;
+        cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
+        cg__fit_threads(d);
+        if (cg__wish_blocks(d)) return true;
         v->fitted = (ind_expr){0};
         break;
     }
     v->pieces = 0;
     return false;
 }
-
-#define IND__CG_STAGED_REGISTERS 20   /* of a thread that are not for the row */
-#define IND__CG_EDGE_REGISTERS   14   /* and of one whose rows start anywhere */
-#define IND__CG_BLOCK_SHARED     1024 /* bytes of a multiprocessor's shared memory that CUDA takes for each block */

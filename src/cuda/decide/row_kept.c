@@ -1,24 +1,24 @@
 /* Is a block of shifted rows alone on a multiprocessor, or has it no registers for them, so that they should wait in
    shared memory? Of one join it is as fast alone (rms_norm of 32771: bf16 0.91 and 0.83 of a copy, f32 0.94 and 0.85,
    H200), of two it is not (softmax of 16411: f32, alone, 0.83 and 0.89; bf16, two blocks, 0.91 and 0.74). */
-static bool cg__shifted_alone(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    const int way = w->way;
-    const bool several = cg__num_joins(w) > 1;
-    w->way = 0;
-    const bool kept = cg__choose_row_block(w, longest), alone = w->variant->blocks_per_sm < 2;
-    *w->variant = before;
-    w->way = way;
-    w->more_ways = false;
+static bool cg__shifted_alone(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    const int way = d->way;
+    const bool several = cg__num_joins(&d->w) > 1;
+    d->way = 0;
+    const bool kept = cg__choose_row_block(d, longest), alone = d->variant->blocks_per_sm < 2;
+    *d->variant = before;
+    d->way = way;
+    d->more_ways = false;
     return !kept || (alone && several);
 }
 
 /* Has one block room for two rows? */
-static bool cg__stages_alone(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    w->variant->strategy = IND_STRATEGY_ROW_STAGED;
-    const bool one = cg__choose_cluster(w, longest, 512, 1, 2) && w->variant->cluster == 1;
-    *w->variant = before;
+static bool cg__stages_alone(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    d->variant->strategy = IND_STRATEGY_ROW_STAGED;
+    const bool one = cg__choose_cluster(d, longest, 512, 1, 2) && d->variant->cluster == 1;
+    *d->variant = before;
     return one;
 }
 
@@ -27,12 +27,12 @@ static bool cg__stages_alone(ind__writer *w, int64_t longest) {
    the next row in the meantime; but not where that takes a cluster, and something is read past the copies (group_norm
    of 32768: f32 92 % of a copy in registers, 89 in clusters of two; bf16 83 and, in one block, 90). Of more than 32768
    elements 1024 threads have no registers for all that they need. */
-static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
-    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(w) > 1);
-    if (w->variant->shifted) alone = cg__shifted_alone(w, longest);
-    if (alone && cg__reads_broadcast(w)) alone = longest > 1024 * 32 || cg__stages_alone(w, longest);
-    if (alone && cg__choose_row_staged(w, longest, true)) return true;
-    return cg__choose_row_block(w, longest) || cg__choose_row_staged(w, longest, true);
+static bool cg__choose_row_shared(cg__decider *d, int64_t longest) {
+    bool alone = longest > 1024 * 32 || (longest > 512 * 32 && cg__num_joins(&d->w) > 1);
+    if (d->variant->shifted) alone = cg__shifted_alone(d, longest);
+    if (alone && cg__reads_broadcast(&d->w)) alone = longest > 1024 * 32 || cg__stages_alone(d, longest);
+    if (alone && cg__choose_row_staged(d, longest, true)) return true;
+    return cg__choose_row_block(d, longest) || cg__choose_row_staged(d, longest, true);
 }
 
 /* Rows of which 512 threads have more than 16 elements each are not held in registers, if they may wait in shared
@@ -40,38 +40,39 @@ static bool cg__choose_row_shared(ind__writer *w, int64_t longest) {
    ones blocks have not the registers to be many; nor narrow ones that are put together behind several joins, if 128
    threads have more than 32 elements each (layer_norm of 4099 and 5003 bf16: 99 and 80 in registers). The ways to do
    without come behind those that differ in what is held. */
-static bool cg__choose_row_known(ind__writer *w, int64_t longest) {
-    const int way = w->way;
-    const bool late = w->variant->vector > 4 && cg__num_joins(w) > 1 && cg__reads_late(w);
-    const bool waits = longest > (late ? 128 * 32 + 2 * w->variant->vector : 512 * 16);
-    const bool found = (waits && cg__choose_row_staged(w, longest, false)) || cg__choose_row_shared(w, longest);
-    w->way = way;
+static bool cg__choose_row_known(cg__decider *d, int64_t longest) {
+    const int way = d->way;
+    const bool late = d->variant->vector > 4 && cg__num_joins(&d->w) > 1 && cg__reads_late(&d->w);
+    const bool waits = longest > (late ? 128 * 32 + 2 * d->variant->vector : 512 * 16);
+    const bool found = (waits && cg__choose_row_staged(d, longest, false)) || cg__choose_row_shared(d, longest);
+    d->way = way;
     return found;
 }
 
 /* May the row, which is too long for a warp, be taken to be of about the hinted length? */
-static bool cg__assumes_length(const ind__writer *w) {
-    const ind_expr row = cg__r_numel(w);
-    return w->assume & IND__ASSUME_LENGTH && !w->kernel->run && ind__expr_is_size(row) && !ind_expr_is_int(row, NULL) &&
-           !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) && (w->variant->to || ind_hint(row) > IND__WARP_ROW);
+static bool cg__assumes_length(const cg__decider *d) {
+    const ind_expr row = cg__r_numel(&d->w);
+    return d->assume & IND__ASSUME_LENGTH && !d->w.kernel->run && ind__expr_is_size(row) &&
+           !ind_expr_is_int(row, NULL) && !ind__expr_has_kind(row, IND_SYMBOL_UNBACKED) &&
+           (d->variant->to || ind_hint(row) > IND__WARP_ROW);
 }
 
 /* Adds that condition: the range of the variant; or up to the hinted length in whole warps of vectors, and so much of
    it that of up to four rounds all but the last are whole. It is the same for all ways to make the variant. The longest
    row under it. */
-static int64_t cg__guard_length(ind__writer *w) {
-    ind_context *c = w->context;
-    const ind_expr row = cg__r_numel(w), before = w->variant->guard;
+static int64_t cg__guard_length(cg__decider *d) {
+    ind_context *c = d->w.context;
+    const ind_expr row = cg__r_numel(&d->w), before = d->variant->guard;
     int64_t longest = (ind_hint(row) + 255) / 256 * 256, most = cg__upper_bound(row);
-    if (w->variant->to) longest = w->variant->to;
+    if (d->variant->to) longest = d->variant->to;
     if (longest > most) longest = most;
-    w->row_from = w->variant->to
-                      ? w->variant->from
-                      : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
-    if (!cg__guard(w->variant, ind_expr_le(row, ind_int(c, longest))) ||
-        !cg__guard(w->variant, ind_expr_le(ind_int(c, w->row_from), row)))
-        cg__fail(w);
-    if (before.id != w->variant->guard.id) w->used |= IND__ASSUME_LENGTH;
+    d->plan->row_from = d->variant->to
+                            ? d->variant->from
+                            : longest / 4 * 3 + 16; /* and what lies before the first boundary and behind the last */
+    if (!cg__guard(d->variant, ind_expr_le(row, ind_int(c, longest))) ||
+        !cg__guard(d->variant, ind_expr_le(ind_int(c, d->plan->row_from), row)))
+        cg__fail(&d->w);
+    if (before.id != d->variant->guard.id) d->used |= IND__ASSUME_LENGTH;
     return longest;
 }
 
@@ -79,53 +80,52 @@ static int64_t cg__guard_length(ind__writer *w) {
    a condition. Of a row that may have fewer rounds, each is a branch of its own, and threads idle: then it is faster to
    walk along the row, and to find it in a cache in later sweeps (symbolic rows of up to 8192 bf16 on an H200, 4096
    long, softmax, rms_norm, layer_norm: in registers 79, 72, 45 % of a copy, walked 88, 98, 73). */
-static bool cg__choose_row_kept(ind__writer *w, int64_t longest) {
-    const ind__variant before = *w->variant;
-    const bool known = ind_expr_is_int(cg__r_numel(w), NULL) || cg__assumes_length(w) || w->kernel->run || w->part;
-    if (!cg__choose_row_known(w, longest)) return false;
-    if (known || w->variant->strategy == IND_STRATEGY_ROW_STAGED ||
-        cg__whole_rounds(w) + 1 >= w->variant->per_thread / w->variant->vector)
+static bool cg__choose_row_kept(cg__decider *d, int64_t longest) {
+    const ind__variant before = *d->variant;
+    const bool known =
+        ind_expr_is_int(cg__r_numel(&d->w), NULL) || cg__assumes_length(d) || d->w.kernel->run || d->plan->part;
+    if (!cg__choose_row_known(d, longest)) return false;
+    if (known || d->variant->strategy == IND_STRATEGY_ROW_STAGED ||
+        cg__whole_rounds(&d->w) + 1 >= d->variant->per_thread / d->variant->vector)
         return true;
-    *w->variant = before;
-    w->more_ways = false;
+    *d->variant = before;
+    d->more_ways = false;
     return false;
 }
 
 /* May the blocks of a cluster walk along a row? All of them must be there, and none may store for the row while others
    read what it stores over. */
-static bool cg__can_cluster(const ind__writer *w) {
-    if (w->part || w->kernel->run || w->max_cluster < 2 || !w->domain.rrank) return false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i))
+static bool cg__can_cluster(const cg__decider *d) {
+    if (d->plan->part || d->w.kernel->run || d->max_cluster < 2 || !d->plan->domain.rrank) return false;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__inst(&d->w, i)->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)) &&
+            cg__stores_over(&d->w, i))
             return false;
-    return cg__num_joins(w) > 0;
+    return cg__num_joins(&d->w) > 0;
 }
 
-/* Of a row that a block walks along, at the least: what a multiprocessor's part of the rate moves in 4 us, which is
-   what the loads that begin two sweeps and the joins of a cluster take. */
-#define IND__CG_LOOPED_BYTES (128 << 10)
-
 /* Blocks that share a looped row: the fewest with which nearly all multiprocessors have one. */
-static int cg__looped_cluster(const ind__writer *w) {
-    const int64_t rows = ind_hint(cg__p_numel(w)), fill = w->target->num_sms - w->target->num_sms / 8;
-    const double bytes = (double)ind_hint(cg__r_numel(w)) * cg__element_bytes(w);
+static int cg__looped_cluster(const cg__decider *d) {
+    const int64_t rows = ind_hint(cg__p_numel(&d->w)), fill = d->w.target->num_sms - d->w.target->num_sms / 8;
+    const double bytes = (double)ind_hint(cg__r_numel(&d->w)) * cg__element_bytes(&d->w);
     int n = 1;
-    if (!cg__can_cluster(w)) return 1;
-    while (2 * n <= w->max_cluster && rows < fill / n && bytes / (2 * n) >= IND__CG_LOOPED_BYTES) n *= 2;
+    if (!cg__can_cluster(d)) return 1;
+    while (2 * n <= d->max_cluster && rows < fill / n && bytes / (2 * n) >= d->w.target->thresholds.looped_bytes)
+        n *= 2;
     return n;
 }
 
 /* Registers of a thread that walks along a row in one sweep, and joins it chunk after chunk: 64 bytes of loads under
    way, as 32-bit values, and the rest (bf16 56, f32 40, or 48 in a launch that others finish). */
 static double cg__walker_registers(const ind__writer *w) {
-    const double registers = IND__CG_OTHER_REGISTERS + 64.0 / cg__element_bytes(w);
-    return w->handover && registers < 48 ? 48 : registers;
+    const double registers = w->target->thresholds.other_registers + 64.0 / cg__element_bytes(w);
+    return w->plan->handover && registers < 48 ? 48 : registers;
 }
 
 /* The part of the places for blocks of so many threads that are taken, on average, if rows take them in turn; 1 if all
    have one at once. */
 static double cg__places_taken(const ind__writer *w, double rows, int threads) {
-    const double blocks = floor(IND__CG_SM_REGISTERS / (cg__walker_registers(w) * threads));
+    const double blocks = floor(w->target->sm_registers / (cg__walker_registers(w) * threads));
     const double turns = rows / (blocks * w->target->num_sms);
     return turns > 1 ? turns / ceil(turns) : 1;
 }
@@ -141,21 +141,24 @@ static int cg__most_walkers(ind__writer *w, int64_t rows) {
     return cg__places_taken(w, (double)rows, 256) + 0.1 < cg__places_taken(w, (double)rows, 512) ? 512 : 256;
 }
 
+/* Why a row is not kept in registers. */
+static const char *cg__too_long(const ind__writer *w) {
+    return ind_expr_is_int(cg__r_numel(w), NULL) ? "rows do not fit into registers" : "rows may not fit into registers";
+}
+
 /* Where a block walks along each row: threads that have four steps of it or more. */
-static void cg__choose_row_looped(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t length = cg__likely_row(w), rows = ind_hint(cg__p_numel(w));
+static void cg__choose_row_looped(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t length = cg__likely_row(&d->w), rows = ind_hint(cg__p_numel(&d->w));
     v->strategy = IND_STRATEGY_ROW_LOOPED;
     v->rows = 1;
     v->per_thread = v->vector;
-    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(w, rows));
-    if (cg__knows_at_launch(w)) cg__fit_walkers(w);
-    if (rows < w->target->num_sms)
-        cg__why(w, "rows too long for registers; so few of them that they do not fill the machine");
-    else
-        cg__why(w, "rows too long for registers (or of unknown length): a block walks along each");
-    v->cluster = cg__looped_cluster(w);
+    v->threads = cg__pow2_at_least(length / (v->vector * 4), 32, cg__most_walkers(&d->w, rows));
+    if (cg__knows_at_launch(&d->w)) cg__fit_walkers(d);
+    cg__why(d, "%s: a block loops over each", cg__too_long(&d->w));
+    if (rows < d->w.target->num_sms) cg__why(d, "%s; there are fewer rows than SMs", v->why);
+    v->cluster = cg__looped_cluster(d);
     if (v->cluster < 2) return;
     v->fitted = (ind_expr){0};
-    cg__why(w, "rows too long for registers (or of unknown length): %d blocks walk along each together", v->cluster);
+    cg__why(d, "%s: a cluster of %d blocks loops over each", cg__too_long(&d->w), v->cluster);
 }

@@ -1,18 +1,19 @@
 static bool cg__reads_broadcast(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i)) return true;
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i))
+            return true;
     return false;
 }
 
 /* Is every load that varies along the row and from row to row copied by cp.async? What the vectors of a warp all take
    one element of is read where it is used: for 512 bytes that are copied, one sector goes past shared memory. */
 static bool cg__can_stage(const ind__writer *w) {
-    const bool whole_warps = ind_hint(w->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
+    const bool whole_warps = ind_hint(w->plan->domain.extent[cg__num_vars(w) - 1]) >= 32 * w->variant->vector;
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
-        bool row = w->varies[i] & cg__r_mask(w) && w->varies[i] & cg__p_mask(w);
+        if (inst->op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)) && cg__stores_over(w, i)) return false;
+        bool row = w->plan->varies[i] & cg__r_mask(w) && w->plan->varies[i] & cg__p_mask(w);
         if (inst->op != IND_LOOP_LOAD || !row) continue;
         if (!cg__is_staged(w, i) && !(cg__is_broadcast(w, i) && whole_warps)) return false;
         any |= cg__is_staged(w, i);
@@ -34,30 +35,30 @@ static int64_t cg__joined_bytes(const ind__writer *w) {
 }
 
 /* Elements of a row for each thread of the cluster. */
-static void cg__share_row(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const int64_t per_vector = cg__choose_pieces(w, v->threads * v->cluster) * v->vector;
+static void cg__share_row(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    const int64_t per_vector = cg__choose_pieces(d, v->threads * v->cluster) * v->vector;
     const int rest = v->shifted ? v->vector : 1; /* of a shifted row what no vector takes are edges */
     v->per_thread = (int)((longest + per_vector - rest) / per_vector) * v->vector;
 }
 
 /* Has each block room for its part of `stages` rows, and a lane for each edge of a row? */
 static bool cg__has_room(const ind__writer *w) {
-    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - IND__CG_BLOCK_SHARED;
+    int64_t room = w->target->shared_per_sm / w->variant->blocks_per_sm - w->target->block_shared;
     if (room > w->target->shared_per_block) room = w->target->shared_per_block;
     return cg__staged_bytes(w) + cg__joined_bytes(w) <= room && cg__edge_rounds(w) < 2;
 }
 
 /* The least cluster whose blocks have room for `stages` rows each, `blocks` of them on a multiprocessor, and a lane for
    each edge of a row; false: there is none. */
-static bool cg__choose_cluster(ind__writer *w, int64_t longest, int threads, int blocks, int stages) {
-    ind__variant *v = w->variant;
+static bool cg__choose_cluster(cg__decider *d, int64_t longest, int threads, int blocks, int stages) {
+    ind__variant *v = d->variant;
     v->threads = threads;
     v->blocks_per_sm = blocks;
     v->stages = stages;
-    for (v->cluster = 1; v->cluster <= w->max_cluster; v->cluster *= 2) {
-        cg__share_row(w, longest);
-        if (cg__has_room(w)) return true;
+    for (v->cluster = 1; v->cluster <= d->max_cluster; v->cluster *= 2) {
+        cg__share_row(d, longest);
+        if (cg__has_room(&d->w)) return true;
     }
     return false;
 }
@@ -72,9 +73,9 @@ static double cg__words_held(const cg__held_words *words, int held, bool once) {
 /* Registers of a thread of ROW_STAGED for what it holds. */
 static int cg__staged_registers(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int other = IND__CG_STAGED_REGISTERS + (v->shifted ? IND__CG_EDGE_REGISTERS : 0);
+    const int other = w->target->thresholds.staged_registers + (v->shifted ? w->target->thresholds.edge_registers : 0);
     const int warps = (v->threads / 32 * v->blocks_per_sm + 3) / 4; /* of a quarter of a multiprocessor */
-    const int each = IND__CG_SM_REGISTERS / 4 / (32 * warps);
+    const int each = w->target->sm_registers / 4 / (32 * warps);
     return (each < 255 ? each : 255) - other;
 }
 
@@ -90,33 +91,33 @@ static int cg__spare_registers(const ind__writer *w) {
    row would be read again from shared memory, which costs least. Of narrow rows that start anywhere, a block of a
    cluster that is alone on its multiprocessor has too many registers in use with both (layer_norm of 200003 f16 83 and
    85 % of a copy, bf16 86 and 86). */
-static bool cg__choose_held(ind__writer *w) {
+static bool cg__choose_held(cg__decider *d) {
     static const struct {
         int held;
         bool once;
     } order[] = {{2, true}, {1, true}, {2, false}, {1, false}, {0, false}};
     enum { N = sizeof order / sizeof *order };
-    ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
-    const int room = cg__staged_registers(w);
-    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 && cg__warps_meet(w) &&
-                         cg__num_joins(w) > 1;
+    ind__variant *v = d->variant;
+    const cg__held_words words = cg__count_held(&d->w);
+    const int room = cg__staged_registers(&d->w);
+    const bool crowded = v->shifted && v->vector > 4 && v->blocks_per_sm == 1 && v->stages > 1 &&
+                         cg__warps_meet(&d->w) && cg__num_joins(&d->w) > 1;
     int seen = 0;
     for (int o = 0; o < N; o++) {
         const double held = cg__words_held(&words, order[o].held, order[o].once);
-        if (cg__leaves_place(w) ? order[o].held < 2 || held * v->per_thread > room
-                                : held * v->per_thread > room && o < N - 1)
+        if (cg__leaves_place(&d->w) ? order[o].held < 2 || held * v->per_thread > room
+                                    : held * v->per_thread > room && o < N - 1)
             continue;
         if (!v->stays && (order[o].held == 2 || (order[o].once && v->shifted))) continue;
         if (crowded && order[o].held == 2 && order[o].once) continue;
         if (order[o].once ? words.common == 0 : order[o].held == 1 && words.values == 0) continue;
-        if (seen <= w->way) v->held = order[o].held, v->once = order[o].once;
-        w->more_ways = seen++ > w->way;
+        if (seen <= d->way) v->held = order[o].held, v->once = order[o].once;
+        d->more_ways = seen++ > d->way;
     }
     if (v->stays && v->stages > 1) return true;
-    w->more_ways = seen > w->way; /* behind them is another strategy */
-    if (!w->more_ways && !v->stays) w->way -= seen;
-    return w->more_ways;
+    d->more_ways = seen > d->way; /* behind them is another strategy */
+    if (!d->more_ways && !v->stays) d->way -= seen;
+    return d->more_ways;
 }
 
 /* Has a thread the registers for so many words for each of its elements? */
@@ -126,14 +127,14 @@ static bool cg__holds(const ind__writer *w, double words) {
 
 /* More blocks to a row, until their threads can hold `words` for each element: read from the L2 for each row,
    layer_norm's weights take as long as the row does (99991 f32 on an H200: 70 and 85 % of a copy). */
-static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
-    ind__variant *v = w->variant;
+static void cg__widen_cluster(cg__decider *d, int64_t longest, double words) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
-    while (!cg__holds(w, words) && v->cluster < w->max_cluster) {
+    while (!cg__holds(&d->w, words) && v->cluster < d->max_cluster) {
         v->cluster *= 2;
-        cg__share_row(w, longest);
+        cg__share_row(d, longest);
     }
-    if (!cg__holds(w, words)) *v = before;
+    if (!cg__holds(&d->w, words)) *v = before;
 }
 
 /* Rows of several joins, and no weights, in the shared memory of 2 or 4 blocks: so that most of a multiprocessor's is
@@ -141,31 +142,31 @@ static void cg__widen_cluster(ind__writer *w, int64_t longest, double words) {
    96, 32768 f32 93 and 97, 98304 bf16 89 and 97, 131072 bf16 91 and 94. In 8 blocks, which wait longer for one another,
    it is 1 % faster to 1 % slower. With weights, which each block reads, 94 to 96 and 80 to 88; of one join 88 to 91 and
    81 to 88.) */
-static bool cg__fit_clusters(ind__writer *w, int64_t longest) {
-    const cg__held_words words = cg__count_held(w);
-    ind__variant best = *w->variant;
+static bool cg__fit_clusters(cg__decider *d, int64_t longest) {
+    const cg__held_words words = cg__count_held(&d->w);
+    ind__variant best = *d->variant;
     int64_t most = 0;
-    if (words.common > 0 || cg__num_joins(w) < 2) return false;
+    if (words.common > 0 || cg__num_joins(&d->w) < 2) return false;
     for (int blocks = 4; blocks > 1; blocks--) {
-        if (!cg__choose_cluster(w, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
-        if (w->variant->cluster < 2 || w->variant->cluster > 4 || blocks * cg__staged_bytes(w) <= most) continue;
-        most = blocks * cg__staged_bytes(w);
-        best = *w->variant;
+        if (!cg__choose_cluster(d, longest, blocks > 2 ? 256 : 512, blocks, 1)) continue;
+        if (d->variant->cluster < 2 || d->variant->cluster > 4 || blocks * cg__staged_bytes(&d->w) <= most) continue;
+        most = blocks * cg__staged_bytes(&d->w);
+        best = *d->variant;
     }
-    *w->variant = best;
+    *d->variant = best;
     return most > 0;
 }
 
 /* Has one block of `threads` room for a row of `least` bytes or more, and a multiprocessor for so many blocks? */
-static bool cg__fits_block(ind__writer *w, int64_t longest, int threads, int blocks, int64_t least) {
-    return cg__choose_cluster(w, longest, threads, blocks, 1) && w->variant->cluster == 1 &&
-           cg__staged_bytes(w) >= least;
+static bool cg__fits_block(cg__decider *d, int64_t longest, int threads, int blocks, int64_t least) {
+    return cg__choose_cluster(d, longest, threads, blocks, 1) && d->variant->cluster == 1 &&
+           cg__staged_bytes(&d->w) >= least;
 }
 
 /* Do rows start anywhere that have weights, which are then read where they are used, and put together? */
 static bool cg__reads_late(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w)))
+        if (w->plan->across[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w)))
             return w->variant->shifted;
     return false;
 }
@@ -183,13 +184,13 @@ static bool cg__l1_holds(const ind__writer *w, double bytes) {
    of 512, and now: layer_norm of 5003, 6151, 9001, 10007, 12289, 16001 and 20011 bf16 80, 87, 71, 67, 76, 83, 89 and
    93, 95, 91, 94, 94, 91, 91, of 8209 and 12289 f32 82, 89 and 95, 94; rms_norm of 14009 and 16001 bf16 90, 93 and 99,
    98. */
-static bool cg__fit_late(ind__writer *w, int64_t longest) {
-    const int64_t room = w->target->shared_per_sm;
-    const bool several = cg__num_joins(w) > 1;
-    if (!several && w->variant->vector <= 4) return false;
-    if (longest <= 128 * 64 && cg__fits_block(w, longest, 128, 8, 0)) return true;
-    if (cg__fits_block(w, longest, 256, 4, 0) && 4 * cg__staged_bytes(w) <= room * 2 / 3) return true;
-    return several && cg__fits_block(w, longest, 256, 3, 0) && 3 * cg__staged_bytes(w) <= room * 3 / 4;
+static bool cg__fit_late(cg__decider *d, int64_t longest) {
+    const int64_t room = d->w.target->shared_per_sm;
+    const bool several = cg__num_joins(&d->w) > 1;
+    if (!several && d->variant->vector <= 4) return false;
+    if (longest <= 128 * 64 && cg__fits_block(d, longest, 128, 8, 0)) return true;
+    if (cg__fits_block(d, longest, 256, 4, 0) && 4 * cg__staged_bytes(&d->w) <= room * 2 / 3) return true;
+    return several && cg__fits_block(d, longest, 256, 3, 0) && 3 * cg__staged_bytes(&d->w) <= room * 3 / 4;
 }
 
 /* Rows that have a block each, two or three of which have room on a multiprocessor: while one waits for what it reads,
@@ -205,26 +206,26 @@ static bool cg__fit_late(ind__writer *w, int64_t longest) {
    From boundary to boundary weights are read where they are used: of one join rms_norm of 32771 bf16 86 and 96, of
    12289 f32 84 and 99; but rows that fit into registers stay there if their weights are not in the L1 (of 20011 f32 93
    and 96, of 24593 96 and 85). */
-static bool cg__fit_row(ind__writer *w, int64_t longest) {
-    const bool late = cg__reads_late(w);
-    const cg__held_words words = cg__count_held(w);
-    const ind__variant before = *w->variant;
-    const bool several = cg__num_joins(w) > 1, weights = words.common > 0, shifted = before.shifted;
-    const int64_t under_way = cg__bytes_under_way(w) / w->target->num_sms;
+static bool cg__fit_row(cg__decider *d, int64_t longest) {
+    const bool late = cg__reads_late(&d->w);
+    const cg__held_words words = cg__count_held(&d->w);
+    const ind__variant before = *d->variant;
+    const bool several = cg__num_joins(&d->w) > 1, weights = words.common > 0, shifted = before.shifted;
+    const int64_t under_way = cg__bytes_under_way(&d->w) / d->w.target->num_sms;
     const bool across = several && weights && shifted;
-    if (late && cg__fit_late(w, longest)) return true;
+    if (late && cg__fit_late(d, longest)) return true;
     if ((!across || before.vector <= 4) &&
-        cg__fits_block(w, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
-        (several && weights ? cg__staged_bytes(w) <= w->target->shared_per_sm / 3
-         : late             ? longest > 1024 * 32 || cg__l1_holds(w, words.common * 4 * (double)longest)
-                            : several || shifted || cg__holds(w, words.common)))
+        cg__fits_block(d, longest, 512, 2, several && !across ? 2 * under_way : under_way) &&
+        (several && weights ? cg__staged_bytes(&d->w) <= d->w.target->shared_per_sm / 3
+         : late             ? longest > 1024 * 32 || cg__l1_holds(&d->w, words.common * 4 * (double)longest)
+                            : several || shifted || cg__holds(&d->w, words.common)))
         return true;
-    if (!across && cg__fits_block(w, longest, 256, 3, 2 * under_way / 3)) return true;
-    if (!several && !shifted && cg__fits_block(w, longest, 512, 1, under_way) &&
-        words.common * w->variant->per_thread <= IND__CG_KEPT_REGISTERS)
+    if (!across && cg__fits_block(d, longest, 256, 3, 2 * under_way / 3)) return true;
+    if (!several && !shifted && cg__fits_block(d, longest, 512, 1, under_way) &&
+        words.common * d->variant->per_thread <= d->w.target->thresholds.kept_registers)
         return true;
-    if (cg__fit_clusters(w, longest)) return true;
-    *w->variant = before;
+    if (cg__fit_clusters(d, longest)) return true;
+    *d->variant = before;
     return false;
 }
 
@@ -235,13 +236,13 @@ static bool cg__fit_row(ind__writer *w, int64_t longest) {
    of 256 in clusters of 2 and now: 32003, 36007 and 40009 bf16 85, 85, 85 and 89, 87, 90 % of a copy, f16 85, 79, 85
    and 88, 87, 89. Of five vectors 49157 bf16 89 and 66, of three, in place of a block each, 24593 88 and 78: so not
    where rows of a variant may be shorter.) */
-static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int blocks) {
-    ind__variant *v = w->variant;
-    const cg__held_words words = cg__count_held(w);
-    if (w->max_cluster < 4 || !cg__choose_cluster(w, longest, threads, blocks, 2) || v->cluster > 4) return false;
+static bool cg__fit_four(cg__decider *d, int64_t longest, int threads, int blocks) {
+    ind__variant *v = d->variant;
+    const cg__held_words words = cg__count_held(&d->w);
+    if (d->max_cluster < 4 || !cg__choose_cluster(d, longest, threads, blocks, 2) || v->cluster > 4) return false;
     v->cluster = 4;
-    cg__share_row(w, longest);
-    return v->per_thread == 4 * v->vector && cg__has_room(w) && cg__holds(w, words.values + words.common);
+    cg__share_row(d, longest);
+    return v->per_thread == 4 * v->vector && cg__has_room(&d->w) && cg__holds(&d->w, words.values + words.common);
 }
 
 /* One block of 512 threads to a multiprocessor, which by all its registers can keep what all rows use. But threads work
@@ -254,93 +255,96 @@ static bool cg__fit_four(ind__writer *w, int64_t longest, int threads, int block
    longer than one in clusters of 2: rms_norm of 98317 f32 84 and 87, of 40009 90 and 88. Without weights one block is
    as fast there, 65537 to 262147.) Where more than 8 blocks would wait for one another, and registers can hold a row,
    one row is there and one in shared memory, in half the blocks: softmax of 262147 f32 86 and 90 % of a copy. */
-static bool cg__fit_staged(ind__writer *w, int64_t longest) {
-    const cg__held_words words = cg__count_held(w);
-    const bool several = cg__num_joins(w) > 1;
-    if (!cg__choose_cluster(w, longest, 512, 1, 2)) return cg__choose_cluster(w, longest, 512, 1, 1);
-    const ind__variant one = *w->variant;
+static bool cg__fit_staged(cg__decider *d, int64_t longest) {
+    const cg__held_words words = cg__count_held(&d->w);
+    const bool several = cg__num_joins(&d->w) > 1;
+    if (!cg__choose_cluster(d, longest, 512, 1, 2)) return cg__choose_cluster(d, longest, 512, 1, 1);
+    const ind__variant one = *d->variant;
     if (words.common > 0) {
         const bool turns =
             one.shifted && (several ? one.cluster == 2 || (one.cluster < 2 && one.vector > 4) : one.cluster > 2);
-        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(w), NULL) &&
-            (cg__fit_four(w, longest, 288, 3) || cg__fit_four(w, longest, 320, 2)))
+        if (turns && several && one.vector > 4 && ind_expr_is_int(cg__r_numel(&d->w), NULL) &&
+            (cg__fit_four(d, longest, 288, 3) || cg__fit_four(d, longest, 320, 2)))
             return true;
-        if (turns && cg__choose_cluster(w, longest, 256, 2, 2) && cg__holds(w, words.values + words.common))
+        if (turns && cg__choose_cluster(d, longest, 256, 2, 2) && cg__holds(&d->w, words.values + words.common))
             return true;
-        *w->variant = one;
-        cg__widen_cluster(w, longest, words.values + words.common);
+        *d->variant = one;
+        cg__widen_cluster(d, longest, words.values + words.common);
         return true;
     }
-    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(w, longest, 256, 3, 2))
+    if (!one.shifted && one.vector > 4 && one.cluster > 1 && several && cg__choose_cluster(d, longest, 256, 3, 2))
         return true;
-    *w->variant = one;
-    if (one.cluster <= 8 || cg__copies_beside(w)) return true;
-    if (!cg__choose_cluster(w, longest, 512, 1, 1) ||
-        !cg__holds(w, words.values > words.staged ? words.values : words.staged))
-        *w->variant = one;
+    *d->variant = one;
+    if (one.cluster <= 8 || cg__copies_beside(&d->w)) return true;
+    if (!cg__choose_cluster(d, longest, 512, 1, 1) ||
+        !cg__holds(&d->w, words.values > words.staged ? words.values : words.staged))
+        *d->variant = one;
     return true;
 }
 
 /* May a row of whole vectors, which is no multiple of a line, start at lines, too, with elements of vectors as edges
    (softmax of 65544 bf16 on an H200: 75 and 88 % of a copy)? Makes it a shifted one then. */
-static bool cg__start_at_lines(ind__writer *w) {
-    ind__variant *v = w->variant;
-    if (v->shifted || v->vector == 1 || w->domain.rrank != 1 || !w->assume || !ind_expr_is_int(cg__r_numel(w), NULL))
+static bool cg__start_at_lines(cg__decider *d) {
+    ind__variant *v = d->variant;
+    if (v->shifted || v->vector == 1 || d->plan->domain.rrank != 1 || !d->assume ||
+        !ind_expr_is_int(cg__r_numel(&d->w), NULL))
         return false;
-    const uint32_t leader = cg__shift_leader(w, v->vector);
-    if (!leader || !cg__start_known(w, leader)) return false;
-    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(w, leader));
-    if (ind_known_multiple(cg__row_start(w, leader), line)) return false;
-    w->leader = leader;
-    return v->shifted = w->starts_shifted = true;
+    const uint32_t leader = cg__shift_leader(&d->w, v->vector);
+    if (!leader || !cg__start_known(&d->w, leader)) return false;
+    const int line = IND__CG_LINE_BYTES / ind_dtype_bytes(cg__memory_dtype(&d->w, leader));
+    if (ind_known_multiple(cg__row_start(&d->w, leader), line)) return false;
+    d->plan->leader = leader;
+    return v->shifted = d->plan->starts_shifted = true;
 }
 
 /* A block of a cluster has as many threads as its rounds need, if that is a tenth less: 200003 elements are 6.1 vectors
    for each of 4096 lanes, of which one block takes the seventh, and the others wait for it (layer_norm, f16 80 and 85 %
    of a copy, bf16 82 and 86; 100000 bf16 88 and 90). */
-static void cg__trim_cluster(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__trim_cluster(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
     if (v->cluster < 2 || v->pieces) return;
     const int64_t vectors = (longest - (v->shifted ? v->vector : 1)) / v->vector + 1; /* the rest are edges */
     v->threads = cg__threads_of((vectors + v->cluster - 1) / v->cluster, v->per_thread / v->vector);
-    cg__share_row(w, longest);
-    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(w)) *v = before;
+    cg__share_row(d, longest);
+    if (v->threads * 10 > before.threads * 9 || v->per_thread > before.per_thread || !cg__has_room(&d->w)) *v = before;
 }
 
-static bool cg__stage_rows(ind__writer *w, int64_t longest, bool stays) {
-    ind__variant *v = w->variant;
+static bool cg__stage_rows(cg__decider *d, int64_t longest, bool stays) {
+    ind__variant *v = d->variant;
     const ind__variant before = *v;
-    if (longest > 1 << 24 || cg__likely_row(w) * 8 < longest || w->part || w->kernel->run) return false;
+    if (longest > 1 << 24 || cg__likely_row(&d->w) * 8 < longest || d->plan->part || d->w.kernel->run) return false;
     v->strategy = IND_STRATEGY_ROW_STAGED;
     v->stays = stays;
     v->once = v->shifted; /* for the question what could be held */
     v->rows = 1;
-    const bool fits = v->vector > 1 && cg__looped_sweeps(w) >= 2 && cg__can_stage(w) &&
-                      (stays ? cg__fit_staged(w, longest) : cg__fit_row(w, longest));
-    if (fits) cg__trim_cluster(w, longest);
-    if (!fits || !cg__choose_held(w)) {
+    const bool fits = v->vector > 1 && cg__looped_sweeps(&d->w) >= 2 && cg__can_stage(&d->w) &&
+                      (stays ? cg__fit_staged(d, longest) : cg__fit_row(d, longest));
+    if (fits) cg__trim_cluster(d, longest);
+    if (!fits || !cg__choose_held(d)) {
         *v = before;
         return false;
     }
-    v->resident = stays ? w->target->num_sms * v->blocks_per_sm / v->cluster : 0;
-    v->items = cg__p_numel(w);
-    v->shared_bytes = ind_int(w->context, cg__staged_bytes(w));
+    v->resident = stays ? d->w.target->num_sms * v->blocks_per_sm / v->cluster : 0;
+    v->items = cg__p_numel(&d->w);
+    v->shared_bytes = ind_int(d->w.context, cg__staged_bytes(&d->w));
     v->grid[0] = ind__staged_grid(v);
-    v->grid[1] = v->grid[2] = ind_int(w->context, 1);
-    static const char *const held[] = {"nothing of a row", "what is computed of a row", "a row"};
-    cg__why(w, "rows of at most %lld elements wait in the shared memory of %d %s while %s; %s%s in registers",
-            (long long)longest, v->cluster, v->cluster > 1 ? "blocks" : "block",
-            stays ? "those before are worked on" : "others' are worked on", held[v->held],
-            v->once ? " and what all rows use" : "");
+    v->grid[1] = v->grid[2] = ind_int(d->w.context, 1);
+    static const char *const held[] = {"nothing", "values computed from the row", "the row"};
+    char owner[32] = "a block";
+    if (v->cluster > 1) snprintf(owner, sizeof owner, "a cluster of %d blocks", v->cluster);
+    cg__why(d, "rows of at most %lld elements are staged in the shared memory of %s; %s; in registers: %s%s",
+            (long long)longest, owner,
+            stays ? "persistent blocks copy the next row meanwhile" : "other blocks of the SM compute meanwhile",
+            held[v->held], v->once ? ", operands that all rows share" : "");
     return true;
 }
 
-static bool cg__choose_row_staged(ind__writer *w, int64_t longest, bool stays) {
-    const ind__variant before = *w->variant;
-    if (cg__start_at_lines(w)) {
-        if (cg__stage_rows(w, longest, stays) && cg__boundary(w) > w->variant->vector) return true;
-        *w->variant = before;
+static bool cg__choose_row_staged(cg__decider *d, int64_t longest, bool stays) {
+    const ind__variant before = *d->variant;
+    if (cg__start_at_lines(d)) {
+        if (cg__stage_rows(d, longest, stays) && cg__boundary(&d->w) > d->variant->vector) return true;
+        *d->variant = before;
     }
-    return cg__stage_rows(w, longest, stays);
+    return cg__stage_rows(d, longest, stays);
 }

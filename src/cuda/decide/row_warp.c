@@ -1,12 +1,6 @@
 /* ---- short rows: how many lanes hold one, and how many of them the same lanes take at once */
 
-/* Bytes that a thread should have under way. With 2048 threads on a multiprocessor that is 64 KiB, about three times
-   its share of the memory's rate (4275 bytes a ns over 132) times the latency of about 700 ns: a block has loads under
-   way for a part of its life only. Twice as many do no harm where nothing is stored for each element. */
-#define IND__CG_FLIGHT_BYTES 32
-/* That a lane may spend on its part of the row, so that half of all threads run at once. */
-#define IND__CG_LANE_REGISTERS 32
-#define IND__CG_MAX_BATCH      8
+#define IND__CG_MAX_BATCH 8 /* rows of the same lanes whose loads are in flight together */
 
 /* What a kernel does with its rows. */
 typedef struct cg__row_work {
@@ -25,17 +19,18 @@ static int64_t cg__likely_rows(const ind__writer *w) {
 
 static cg__row_work cg__find_row_work(const ind__writer *w) {
     cg__row_work x = {.words = cg__kept_words(w)};
-    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * IND__CG_SM_THREADS / 32;
+    x.few = cg__likely_rows(w) < (int64_t)w->target->num_sms * w->target->sm_threads / 32;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const uint8_t op = cg__inst(w, i)->op;
-        x.once += op != IND_LOOP_CONSTANT && !(w->varies[i] & cg__r_mask(w));
-        if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w))) continue;
+        x.once += op != IND_LOOP_CONSTANT && !(w->plan->varies[i] & cg__r_mask(w));
+        if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w))) continue;
         x.stores += op == IND_LOOP_STORE;
-        if (op == IND_LOOP_STORE || !(w->varies[i] & cg__p_mask(w))) continue; /* the same for all rows: in a cache */
-        x.bytes += w->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (op == IND_LOOP_STORE || !(w->plan->varies[i] & cg__p_mask(w)))
+            continue; /* the same for all rows: in a cache */
+        x.bytes += w->plan->vector[i] * ind_dtype_bytes(cg__memory_dtype(w, i));
         x.loads++;
     }
-    if (!x.loads) x.loads = 1, x.bytes = IND__CG_FLIGHT_BYTES; /* rows that are only computed */
+    if (!x.loads) x.loads = 1, x.bytes = w->target->thresholds.flight_bytes; /* rows that are only computed */
     return x;
 }
 
@@ -67,38 +62,38 @@ static double cg__edges_cost(const cg__row_work *x, int most, int lanes) {
 }
 
 /* May a lane hold so many vectors of a row, beside others? */
-static bool cg__lane_holds(const cg__row_work *x, int64_t vectors, int vector) {
+static bool cg__lane_holds(const ind_thresholds *t, const cg__row_work *x, int64_t vectors, int vector) {
     if (vectors * vector > 32) return false;
     if (x->few || vectors == 1) return true;
-    return vectors * x->bytes <= (x->stores ? 1 : 2) * IND__CG_FLIGHT_BYTES &&
-           x->words * (double)(vectors * vector) <= IND__CG_LANE_REGISTERS;
+    return vectors * x->bytes <= (x->stores ? 1 : 2) * t->flight_bytes &&
+           x->words * (double)(vectors * vector) <= t->lane_registers;
 }
 
 /* Rows of the same lanes whose loads start together, so that FLIGHT_BYTES are under way where one row has so many bytes
    a thread, as long as there are rows for all threads of the machine. */
 static int cg__choose_batch(const ind__writer *w, int lanes, int bytes) {
-    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * IND__CG_SM_THREADS / lanes;
+    const int64_t rows = cg__likely_rows(w), fill = (int64_t)w->target->num_sms * w->target->sm_threads / lanes;
     int batch = 1;
-    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= IND__CG_FLIGHT_BYTES && rows / (2 * batch) >= fill)
+    while (batch < IND__CG_MAX_BATCH && 2 * batch * bytes <= w->target->thresholds.flight_bytes &&
+           rows / (2 * batch) >= fill)
         batch *= 2;
     return batch > 1 && !w->kernel->run ? batch : 0;
 }
 
-#define IND__CG_EDGE_ROUNDS 4 /* in which the lanes of a row take its edges */
-
 /* A row in the registers of up to 32 lanes, none of which holds too much. */
-static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
+static void cg__choose_row_warp(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
     const int rest = v->shifted ? 0 : v->vector - 1; /* elements that take a vector of their own, but as edges */
-    const int edges = v->shifted ? v->vector + cg__shifted_reach(w) - 2 : 0; /* at most */
+    const int edges = v->shifted ? v->vector + cg__shifted_reach(&d->w) - 2 : 0; /* at most */
     const int64_t vectors = (longest + rest) / v->vector;
-    const int64_t likely = (cg__likely_row(w) + rest) / v->vector;
-    const cg__row_work x = cg__find_row_work(w);
+    const int64_t likely = (cg__likely_row(&d->w) + rest) / v->vector;
+    const cg__row_work x = cg__find_row_work(&d->w);
     int best = 32;
-    const bool meet = w->kernel->run || w->handover; /* warps do, when a run or the first part of a launch ends */
+    const bool meet =
+        d->w.kernel->run || d->plan->handover; /* warps do, when a run or the first part of a launch ends */
     double least = cg__lanes_cost(&x, likely, v->vector, best) + cg__edges_cost(&x, edges, best);
-    for (int lanes = 16; lanes * IND__CG_EDGE_ROUNDS >= edges && lanes && !meet; lanes /= 2) {
-        if (!cg__lane_holds(&x, (vectors + lanes - 1) / lanes, v->vector)) break;
+    for (int lanes = 16; lanes * d->w.target->thresholds.edge_rounds >= edges && lanes && !meet; lanes /= 2) {
+        if (!cg__lane_holds(&d->w.target->thresholds, &x, (vectors + lanes - 1) / lanes, v->vector)) break;
         const double cost = cg__lanes_cost(&x, likely, v->vector, lanes) + cg__edges_cost(&x, edges, lanes);
         if (cost < least) best = lanes, least = cost;
     }
@@ -106,19 +101,17 @@ static void cg__choose_row_warp(ind__writer *w, int64_t longest) {
     v->threads = 128;
     v->rows = v->threads / best;
     v->per_thread = (int)((vectors + best - 1) / best) * v->vector;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
-    if (!v->shifted && !meet) v->batch = cg__choose_batch(w, best, v->per_thread / v->vector * x.bytes);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
+    if (!v->shifted && !meet) v->batch = cg__choose_batch(&d->w, best, v->per_thread / v->vector * x.bytes);
     if (!v->batch) return;
     v->rows *= v->batch;
-    cg__why(w, "%s; those of %d at once, to have enough loads under way", v->why, v->batch);
+    cg__why(d, "%s; each group of lanes has %d rows in flight", v->why, v->batch);
 }
-
-#define IND__CG_KEPT_REGISTERS 64 /* that a thread may spend on its part of the row */
 
 /* Of 65536 on a multiprocessor; with the columns of a run, whose addresses take some, too. */
 static int cg__row_registers(const ind__writer *w, int threads) {
     if (w->kernel->run) return threads == 1024 ? 40 : 88;
-    return threads == 1024 ? 48 : IND__CG_KEPT_REGISTERS;
+    return threads == 1024 ? 48 : w->target->thresholds.kept_registers;
 }
 
 /* The fewest threads, in whole warps, for so many vectors in so many rounds. */
@@ -129,7 +122,7 @@ static int cg__threads_of(int64_t vectors, int rounds) {
 /* Do rows lie where an index from memory says? Then two loads follow one another before a block can work. */
 static bool cg__gathers_rows(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w) &&
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w) &&
             ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
             return true;
     return false;

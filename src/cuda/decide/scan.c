@@ -20,7 +20,7 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
     double states = cg__scan_states(w), loads = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (cg__loads_chunk(w, i)) loads += w->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
+        if (cg__loads_chunk(w, i)) loads += w->plan->vector[i] > 1 || bytes > 4 ? bytes / 4.0 : 1;
     }
     return ahead ? states + loads : states > loads ? states : loads;
 }
@@ -28,18 +28,18 @@ static double cg__scan_registers(const ind__writer *w, bool ahead) {
 /* Lines that a thread has so many registers for, a power of 2. */
 static int cg__scan_lines(const ind__writer *w, bool ahead, int words) {
     int lines = 16;
-    if (w->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
+    if (w->plan->shift && !cg__pads(w)) words /= 2; /* what is left out takes some, too */
     while (lines > 1 && lines * w->variant->vector * cg__scan_registers(w, ahead) > words) lines /= 2;
     return lines;
 }
 
 /* The longest runs along variable v, at most n, of which a thread has registers for one, so that loads are as wide as
    they may be. */
-static void cg__choose_scan_vector(ind__writer *w, int v, int n) {
-    while (n > 1 && n * cg__scan_states(w) > IND__CG_SCAN_WORDS) n /= 2;
-    while (n > 1 && !cg__try_vector(w, v, n, false)) n /= 2;
-    if (n == 1) cg__no_vectors(w);
-    w->variant->vector = n;
+static void cg__choose_scan_vector(cg__decider *d, int v, int n) {
+    while (n > 1 && n * cg__scan_states(&d->w) > d->w.target->thresholds.scan_words) n /= 2;
+    while (n > 1 && !cg__try_vector(d, v, n, false)) n /= 2;
+    if (n == 1) cg__no_vectors(d);
+    d->variant->vector = n;
 }
 
 /* Does LOAD or STORE i move neighbours of the row, wherever that begins? */
@@ -47,38 +47,39 @@ static bool cg__moves_neighbours(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     ind_expr stride, base;
     int64_t one;
-    if (!cg__is_access(w, i) || !(w->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
+    if (!cg__is_access(w, i) || !(w->plan->varies[i] & cg__r_mask(w)) || inst->reduction) return false;
     if (inst->arg[inst->op == IND_LOOP_LOAD ? 0 : 1]) return false; /* under a mask */
-    return ind__affine(cg__index_of(w, i), w->domain.var[w->domain.rank], &stride, &base) &&
-           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->domain.rank);
+    return ind__affine(cg__index_of(w, i), w->plan->domain.var[w->plan->domain.rank], &stride, &base) &&
+           ind_expr_is_int(stride, &one) && one == 1 && !cg__indirect_varies(w, base, w->plan->domain.rank);
 }
 
 /* Rows that begin anywhere, or have any length: vectors from the aligned address at or before each row's begin on,
    whose elements outside the row are left out. One access decides where that is; others whose addresses then are not
    aligned move one element after the other. */
-static void cg__choose_scan_shift(ind__writer *w) {
+static void cg__choose_scan_shift(cg__decider *d) {
     int narrowest = 16, widest = 1, n = 1;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__moves_neighbours(w, i)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
-        if (!w->shift && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) w->shift = i;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!cg__moves_neighbours(&d->w, i)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
+        if (!d->plan->shift && !ind__expr_has_kind(cg__index_of(&d->w, i), IND_SYMBOL_INDIRECT)) d->plan->shift = i;
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
     }
-    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 && 2 * n * cg__scan_states(w) <= IND__CG_SCAN_WORDS)
+    while (n < 8 && 2 * n * narrowest <= 16 && 2 * n * widest <= 32 &&
+           2 * n * cg__scan_states(&d->w) <= d->w.target->thresholds.scan_words)
         n *= 2;
-    if (n == 1) w->shift = 0;
-    if (!w->shift) return;
-    w->variant->vector = n;
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__moves_neighbours(w, i)) w->vector[i] = (uint8_t)n;
+    if (n == 1) d->plan->shift = 0;
+    if (!d->plan->shift) return;
+    d->variant->vector = n;
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++)
+        if (cg__moves_neighbours(&d->w, i)) d->plan->vector[i] = (uint8_t)n;
 }
 
 /* Bytes that are moved for each element of the row. */
 static int cg__scan_bytes_moved(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_access(w, i) && w->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
+        if (cg__is_access(w, i) && w->plan->varies[i] & cg__r_mask(w)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes;
 }
 
@@ -98,30 +99,30 @@ static bool cg__prefers_lookback(const ind__writer *w) {
 }
 
 /* Tiles so large that each multiprocessor has one, or as its registers allow. */
-static void cg__choose_lookback(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
-    int64_t points = ind_hint(cg__p_numel(w)) * ind_hint(cg__r_numel(w)) / w->target->num_sms;
+static void cg__choose_lookback(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
+    int64_t points = ind_hint(cg__p_numel(&d->w)) * ind_hint(cg__r_numel(&d->w)) / d->w.target->num_sms;
     v->threads = cg__pow2_at_least(points / (lines * v->vector), 256, 512);
     while (lines > 1 && (int64_t)v->threads * lines / 2 * v->vector >= points) lines /= 2;
     v->strategy = IND_STRATEGY_SCAN_LOOKBACK;
     v->rows = 1;
     v->per_thread = lines * v->vector;
     int64_t chunk = (int64_t)v->threads * v->per_thread;
-    ind_expr places = ind_expr_add(cg__r_numel(w), ind_int(w->context, cg__most_shift(w)));
-    ind_expr tiles = ind_expr_ceildiv(places, ind_int(w->context, chunk));
+    ind_expr places = ind_expr_add(cg__r_numel(&d->w), ind_int(d->w.context, cg__most_shift(&d->w)));
+    ind_expr tiles = ind_expr_ceildiv(places, ind_int(d->w.context, chunk));
     ind_expr groups =
-        ind_expr_add(ind_expr_floordiv(tiles, ind_int(w->context, IND__CG_SCAN_GROUP)), ind_int(w->context, 1));
-    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(w->context, cg__scan_states(w)));
-    w->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(w), per_row), ind_int(w->context, 2));
-    cg__why(w, "too few rows for a block each: blocks share them, %lld elements at a time", (long long)chunk);
-    cg__grid(w, ind_expr_mul(cg__p_numel(w), tiles), 1);
+        ind_expr_add(ind_expr_floordiv(tiles, ind_int(d->w.context, IND__CG_SCAN_GROUP)), ind_int(d->w.context, 1));
+    ind_expr per_row = ind_expr_mul(ind_expr_add(tiles, groups), ind_int(d->w.context, cg__scan_states(&d->w)));
+    d->plan->lookback = ind_expr_add(ind_expr_mul(cg__p_numel(&d->w), per_row), ind_int(d->w.context, 2));
+    cg__why(d, "too few rows for one block per row: blocks share rows, %lld elements per block", (long long)chunk);
+    cg__grid(d, ind_expr_mul(cg__p_numel(&d->w), tiles), 1);
 }
 
 /* A row of at most `longest` elements in the registers of lanes with up to so many lines each, of which the fewest are
    left over. Fewer than 8 lanes with several lines would move too few neighbours at once. */
-static void cg__choose_scan_warp(ind__writer *w, int64_t longest, int lines) {
-    ind__variant *v = w->variant;
+static void cg__choose_scan_warp(cg__decider *d, int64_t longest, int lines) {
+    ind__variant *v = d->variant;
     int64_t covered = INT64_MAX;
     int best = 32;
     for (int lanes = 32; lanes >= 1; lanes /= 2) {
@@ -135,7 +136,7 @@ static void cg__choose_scan_warp(ind__writer *w, int64_t longest, int lines) {
     v->strategy = IND_STRATEGY_SCAN_WARP;
     v->rows = 128 / best;
     v->threads = 128;
-    cg__why(w, "rows of at most %lld elements stay in the registers of %d lanes", (long long)longest, best);
+    cg__why(d, "rows of at most %lld elements fit into the registers of %d lanes", (long long)longest, best);
 }
 
 /* Threads, in whole warps, for at least `least` of so many elements each; among as many as `most` those that cover the
@@ -154,13 +155,13 @@ static int cg__scan_threads(int64_t length, int per_thread, int least, int most)
    threads idle; false: it is too long. Of what 512 threads have more than half as many lines of, 1024 threads are as
    fast and compiled sooner, where two blocks have the registers: with 8 and 4 lines 280 and 168 instructions, 61 and 32
    registers, 58 and 48 ms (cumsum of 16384 f32, 100 % of a copy, H200). */
-static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
-    ind__variant *v = w->variant;
-    const bool any = cg__scans_only(w); /* number of threads; else powers of two */
+static bool cg__choose_scan_block(cg__decider *d, int64_t longest, int lines) {
+    ind__variant *v = d->variant;
+    const bool any = cg__scans_only(&d->w); /* number of threads; else powers of two */
     int64_t covered = INT64_MAX;
     int most = 512;
     if (longest > most * (int64_t)lines * v->vector) return false;
-    if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(w) == 1)
+    if (longest > most * (int64_t)(lines / 2) * v->vector && lines > 1 && cg__scan_states(&d->w) == 1)
         most = 1024, lines /= 2;
     for (int n = lines; n >= (any ? (lines + 1) / 2 : lines); n--) {
         const int per_thread = n * v->vector;
@@ -170,90 +171,88 @@ static bool cg__choose_scan_block(ind__writer *w, int64_t longest, int lines) {
         v->per_thread = per_thread;
         v->threads = any ? (int)threads : cg__pow2_at_least(needed, 64, most);
     }
-    cg__why(w, "rows of at most %lld elements stay in the registers of a block", (long long)longest);
+    cg__why(d, "rows of at most %lld elements fit into the registers of a block", (long long)longest);
     return true;
 }
 
 /* A row of at most `longest` elements in the registers of up to 32 lanes, or of a block; else a block walks along it.
  */
-static void cg__choose_scan_rows(ind__writer *w, int64_t longest) {
-    ind__variant *v = w->variant;
-    const int run = v->vector, lines = cg__scan_lines(w, false, IND__CG_SCAN_WORDS);
+static void cg__choose_scan_rows(cg__decider *d, int64_t longest) {
+    ind__variant *v = d->variant;
+    const int run = v->vector, lines = cg__scan_lines(&d->w, false, d->w.target->thresholds.scan_words);
     if (longest <= 32 * (int64_t)lines * run) {
-        cg__choose_scan_warp(w, longest, lines);
+        cg__choose_scan_warp(d, longest, lines);
         return;
     }
     v->strategy = IND_STRATEGY_SCAN_BLOCK;
     v->rows = 1;
-    if (cg__choose_scan_block(w, longest, lines)) return;
-    const int most = ind_hint(cg__p_numel(w)) < 2 * w->target->num_sms ? 512 : 256;
-    const int64_t length = ind_hint(cg__r_numel(w)) + cg__most_shift(w);
-    v->per_thread = cg__scan_lines(w, true, IND__CG_SCAN_WORDS) * run;
+    if (cg__choose_scan_block(d, longest, lines)) return;
+    const int most = ind_hint(cg__p_numel(&d->w)) < 2 * d->w.target->num_sms ? 512 : 256;
+    const int64_t length = ind_hint(cg__r_numel(&d->w)) + cg__most_shift(&d->w);
+    v->per_thread = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words) * run;
     v->threads = cg__pow2_at_least(length / v->per_thread, 128, most);
-    if (cg__scans_only(w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
-    cg__why(w, "a block walks along each row, %d elements a step", v->threads * v->per_thread);
+    if (cg__scans_only(&d->w)) v->threads = cg__scan_threads(length, v->per_thread, 128, v->threads);
+    cg__why(d, "a block loops over each row, %d elements per iteration", v->threads * v->per_thread);
 }
-
-/* Bytes of the next chunk on their way to a multiprocessor: a microsecond's worth. */
-#define IND__CG_SCAN_FLIGHT 32768
 
 /* Rows beside one another: threads along them, vectors as wide as leave most multiprocessors a block of 32 threads'
    rows, or fewer threads to a block as long as they read whole sectors; so many of these, one behind the other along
    the rows, that enough is under way, and their states fit into shared memory. */
-static void cg__choose_scan_team(ind__writer *w) {
-    ind__variant *v = w->variant;
-    int64_t rows = ind_hint(cg__p_numel(w)), length = ind_hint(cg__r_numel(w)), most = w->target->num_sms * 3 / 4;
+static void cg__choose_scan_team(cg__decider *d) {
+    ind__variant *v = d->variant;
+    int64_t rows = ind_hint(cg__p_numel(&d->w)), length = ind_hint(cg__r_numel(&d->w)),
+            most = d->w.target->num_sms * 3 / 4;
     int lanes = 32, n = 8, bytes = 0, widest = 0;
     while (n > 1 && rows / (lanes * n) < most) n /= 2;
-    cg__choose_scan_vector(w, w->domain.rank - 1, n);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        int own = cg__loads_chunk(w, i) ? ind_dtype_bytes(cg__memory_dtype(w, i)) : 0;
+    cg__choose_scan_vector(d, d->plan->domain.rank - 1, n);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        int own = cg__loads_chunk(&d->w, i) ? ind_dtype_bytes(cg__memory_dtype(&d->w, i)) : 0;
         bytes += own;
         widest = own > widest ? own : widest;
     }
     while (rows / (lanes * v->vector) < most && lanes / 2 * v->vector * widest >= IND__CG_SECTOR_BYTES) lanes /= 2;
-    int lines = cg__scan_lines(w, true, IND__CG_SCAN_WORDS * 3 / 2),
+    int lines = cg__scan_lines(&d->w, true, d->w.target->thresholds.scan_words * 3 / 2),
         line = lanes * lines * v->vector * (bytes ? bytes : 1);
-    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = IND__CG_SCAN_FLIGHT;
+    int64_t blocks = (rows + lanes * v->vector - 1) / (lanes * v->vector), flight = d->w.target->thresholds.scan_flight;
     int team =
-        cg__pow2_at_least(flight * w->target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
+        cg__pow2_at_least(flight * d->w.target->num_sms / (blocks > 0 ? blocks : 1) / line, 128 / lanes, 512 / lanes);
     while (team > 1 && (int64_t)team / 2 * lines >= length) team /= 2;
-    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(w) > IND__CG_STATIC_SHARED) team /= 2;
+    while (team > 1 && 2 * team * lanes * v->vector * 4 * cg__scan_states(&d->w) > IND__CG_STATIC_SHARED) team /= 2;
     if (team * lanes < 128) lanes = 128 / team;
     v->per_thread = lines * v->vector;
     v->rows = lanes * v->vector;
     v->threads = lanes * team;
-    cg__why(w, "reads are contiguous along an output variable: %d threads share each row", team);
+    cg__why(d, "loads are contiguous along an output dimension: %d threads per row", team);
 }
 
-static void cg__choose_scan(ind__writer *w) {
-    ind__variant *v = w->variant;
-    cg__analyse(w);
-    uint32_t r = cg__r_mask(w);
-    int best = cg__best_p(w, r);
-    bool column = best >= 0 && ind_hint(cg__p_numel(w)) >= IND__SCAN_COLUMNS &&
-                  cg__bytes_along(w, best, r, true) < cg__bytes_along(w, cg__num_vars(w) - 1, r, true);
-    if (column && best != w->domain.rank - 1) cg__move_last(w, best);
-    cg__merge_vars(w);
-    cg__analyse(w);
-    cg__choose_index_bits(w);
+static void cg__choose_scan(cg__decider *d) {
+    ind__variant *v = d->variant;
+    cg__analyse(d);
+    uint32_t r = cg__r_mask(&d->w);
+    int best = cg__best_p(&d->w, r);
+    bool column = best >= 0 && ind_hint(cg__p_numel(&d->w)) >= IND__SCAN_COLUMNS &&
+                  cg__bytes_along(&d->w, best, r, true) < cg__bytes_along(&d->w, cg__num_vars(&d->w) - 1, r, true);
+    if (column && best != d->plan->domain.rank - 1) cg__move_last(d, best);
+    cg__merge_vars(d);
+    cg__analyse(d);
+    cg__choose_index_bits(d);
     v->vector = v->per_thread = 1;
-    cg__no_vectors(w);
+    cg__no_vectors(d);
     v->strategy = IND_STRATEGY_SCAN_COLUMN;
-    if (column && cg__scans_only(w)) {
-        cg__choose_scan_team(w);
+    if (column && cg__scans_only(&d->w)) {
+        cg__choose_scan_team(d);
     } else if (column) {
         v->threads = v->rows = 128;
-        cg__why(w, "reads are contiguous along an output variable: a thread walks along each row");
+        cg__why(d, "loads are contiguous along an output dimension: one thread per row");
     } else {
-        int64_t longest = v->to && cg__assumes_length(w) ? cg__guard_length(w) : cg__upper_bound(cg__r_numel(w));
-        cg__choose_scan_vector(w, cg__num_vars(w) - 1, 8);
-        if (v->vector == 1 && cg__scans_only(w)) cg__choose_scan_shift(w);
-        if (cg__prefers_lookback(w)) {
-            cg__choose_lookback(w);
+        int64_t longest = v->to && cg__assumes_length(d) ? cg__guard_length(d) : cg__upper_bound(cg__r_numel(&d->w));
+        cg__choose_scan_vector(d, cg__num_vars(&d->w) - 1, 8);
+        if (v->vector == 1 && cg__scans_only(&d->w)) cg__choose_scan_shift(d);
+        if (cg__prefers_lookback(&d->w)) {
+            cg__choose_lookback(d);
             return;
         }
-        cg__choose_scan_rows(w, longest > 0 ? longest + cg__most_shift(w) : 1);
+        cg__choose_scan_rows(d, longest > 0 ? longest + cg__most_shift(&d->w) : 1);
     }
-    cg__grid(w, cg__p_numel(w), v->rows);
+    cg__grid(d, cg__p_numel(&d->w), v->rows);
 }

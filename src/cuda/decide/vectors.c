@@ -54,14 +54,14 @@ static bool cg__promised(ind_expr guard, ind_expr e, int n, int depth) {
 }
 
 /* `e` is a multiple of n: proven, or likely where that may be assumed, then the condition goes to *guard. */
-static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guard) {
+static bool cg__multiple(const cg__decider *d, ind_expr e, int n, ind_expr *guard) {
     if (ind_known_multiple(e, n)) return true;
-    if (!(w->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
+    if (!(d->assume & IND__ASSUME_DIVISIBLE) || !ind__expr_is_size(e) || ind_expr_is_int(e, NULL)) return false;
     if (ind_hint(e) % n != 0) return false;
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return false;
     if (ind_hint(e) < 0) e = ind_expr_neg(e); /* -s and s are one condition */
     if (cg__promised(*guard, e, n, 0)) return true;
-    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(w->context, n)), ind_int(w->context, 0));
+    ind_expr condition = ind_expr_eq(ind_expr_mod(e, ind_int(d->w.context, n)), ind_int(d->w.context, 0));
     int64_t value;
     if (!ind__ok(condition) || (ind_expr_is_int(condition, &value) && !value)) return false;
     if (!ind_expr_is_int(condition, NULL)) *guard = ind__ok(*guard) ? ind_expr_and(*guard, condition) : condition;
@@ -70,7 +70,7 @@ static bool cg__multiple(const ind__writer *w, ind_expr e, int n, ind_expr *guar
 
 /* Is an index without the vectorised variable always a multiple of n? If the whole is not proven, every stride must be.
  */
-static bool cg__multiple_index(const ind__writer *w, ind_expr rest, int n, ind_expr *guard) {
+static bool cg__multiple_index(const cg__decider *d, ind_expr rest, int n, ind_expr *guard) {
     if (ind_known_multiple(rest, n)) return true;
     ind_expr symbol[32];
     int num = ind__expr_symbols(rest, symbol, 32);
@@ -79,10 +79,10 @@ static bool cg__multiple_index(const ind__writer *w, ind_expr rest, int n, ind_e
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
         if (sym->kind != IND_SYMBOL_INDEX && sym->kind != IND_SYMBOL_INDIRECT) continue;
         ind_expr stride, others;
-        if (!ind__affine(rest, symbol[s], &stride, &others) || !cg__multiple(w, stride, n, guard)) return false;
+        if (!ind__affine(rest, symbol[s], &stride, &others) || !cg__multiple(d, stride, n, guard)) return false;
         rest = others;
     }
-    return cg__multiple(w, rest, n, guard);
+    return cg__multiple(d, rest, n, guard);
 }
 
 /* Do the values in this index that were read from memory change along variable v? */
@@ -92,7 +92,7 @@ static bool cg__indirect_varies(const ind__writer *w, ind_expr index, int v) {
     int num = ind__expr_symbols(index, symbol, 32);
     for (int s = 0; s < num && s < 32; s++) {
         const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-        if (sym->kind == IND_SYMBOL_INDIRECT && w->varies[sym->slot] >> v & 1) return true;
+        if (sym->kind == IND_SYMBOL_INDIRECT && w->plan->varies[sym->slot] >> v & 1) return true;
     }
     return num > 32;
 }
@@ -112,75 +112,77 @@ static uint32_t cg__mask_of(const ind__writer *w, uint32_t access) {
 }
 
 static bool cg__varies_along(const ind__writer *w, uint32_t i, int v) {
-    return w->varies[i] >> v & 1;
+    return w->plan->varies[i] >> v & 1;
 }
 
 /* An inequality is the same for all lanes if its slack is n*x + lane or n*x - 1 - lane: the sign is that of x, or of
    x - 1. */
-static bool cg__uniform_inequality(const ind__writer *w, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
+static bool cg__uniform_inequality(const cg__decider *d, ind_expr condition, ind_expr lane, int n, ind_expr *guard) {
     ind_expr step, rest;
     int64_t by;
     if (!ind__affine(cg__slack(condition), lane, &step, &rest) || !ind_expr_is_int(step, &by)) return false;
     if (by != 1 && by != -1) return false;
-    return cg__multiple_index(w, by > 0 ? rest : ind_expr_add(rest, ind_int(w->context, 1)), n, guard);
+    return cg__multiple_index(d, by > 0 ? rest : ind_expr_add(rest, ind_int(d->w.context, 1)), n, guard);
 }
 
 /* Is e the same for all lanes of a vector of n? */
-static bool cg__uniform_expr(const ind__writer *w, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
+static bool cg__uniform_expr(const cg__decider *d, ind_expr e, ind_expr lane, int n, ind_expr *guard, int depth) {
     const ind_expr_kind kind = ind_expr_query_kind(e);
     if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
     if (!ind__expr_depends(e, lane)) return true;
-    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(w, e, lane, n, guard);
+    if (kind == IND_EXPR_LT || kind == IND_EXPR_LE) return cg__uniform_inequality(d, e, lane, n, guard);
     if (kind != IND_EXPR_AND && kind != IND_EXPR_OR && kind != IND_EXPR_NOT) return false;
     for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__uniform_expr(w, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
+        if (!cg__uniform_expr(d, ind_expr_arg(e, i), lane, n, guard, depth + 1)) return false;
     return true;
 }
 
 /* Is the value the same for n neighbours along variable v, from each multiple of n on, if its operands are? Values from
    memory, and those of reductions, are not. */
-static bool cg__uniform_value(const ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
-    const ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
+static bool cg__uniform_value(const cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
+    const ind_loop_op op = (ind_loop_op)cg__inst(&d->w, i)->op;
     ind_expr lane = {0};
     if (op != IND_LOOP_INDEX) return op == IND_LOOP_CAST || !strchr("sru", ind__loop_op_class(op));
-    if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    const ind_expr e = ind__by_vectors(cg__index_of(w, i), w->domain.var[v], n, &lane);
-    return cg__uniform_expr(w, e, lane, n, guard, 0);
+    if (cg__indirect_varies(&d->w, cg__index_of(&d->w, i), v)) return false;
+    const ind_expr e = ind__by_vectors(cg__index_of(&d->w, i), d->plan->domain.var[v], n, &lane);
+    return cg__uniform_expr(d, e, lane, n, guard, 0);
 }
 
 enum { IND__CG_UNIFORM = 1, IND__CG_ASKED = 2 };
 
-/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in w->uniform.
+/* Is the mask, which varies along v, the same for n neighbours? Then what it is computed from is marked in
+ * w->plan->uniform.
  */
-static bool cg__uniform_mask(ind__writer *w, uint32_t mask, int v, int n, ind_expr *guard) {
+static bool cg__uniform_mask(cg__decider *d, uint32_t mask, int v, int n, ind_expr *guard) {
     bool uniform = true;
-    if (!w->uniform[mask]) w->uniform[mask] = IND__CG_ASKED;
+    if (!d->plan->uniform[mask]) d->plan->uniform[mask] = IND__CG_ASKED;
     for (uint32_t i = mask; i > 0 && uniform; i--) {
-        if (w->uniform[i] != IND__CG_ASKED) continue;
-        uniform = cg__uniform_value(w, i, v, n, guard);
+        if (d->plan->uniform[i] != IND__CG_ASKED) continue;
+        uniform = cg__uniform_value(d, i, v, n, guard);
         for (int k = 0; k < IND__MAX_ARGS; k++) {
-            const uint32_t used = cg__inst(w, i)->arg[k];
-            if (used && cg__varies_along(w, used, v) && !w->uniform[used]) w->uniform[used] = IND__CG_ASKED;
+            const uint32_t used = cg__inst(&d->w, i)->arg[k];
+            if (used && cg__varies_along(&d->w, used, v) && !d->plan->uniform[used])
+                d->plan->uniform[used] = IND__CG_ASKED;
         }
     }
     for (uint32_t i = 1; i <= mask; i++)
-        if (w->uniform[i] == IND__CG_ASKED) w->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
+        if (d->plan->uniform[i] == IND__CG_ASKED) d->plan->uniform[i] = uniform ? IND__CG_UNIFORM : 0;
     return uniform;
 }
 
-static void cg__no_vectors(ind__writer *w) {
-    memset(w->vector, 1, w->body->num_inst);
-    memset(w->uniform, 0, w->body->num_inst);
+static void cg__no_vectors(cg__decider *d) {
+    memset(d->plan->vector, 1, d->w.body->num_inst);
+    memset(d->plan->uniform, 0, d->w.body->num_inst);
 }
 
 /* Can one test of its mask guard n neighbours of the access along v? Loops over points and rows compute such masks
    ahead of the neighbours. */
-static bool cg__masks_vector(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard) {
-    const uint32_t mask = cg__mask_of(w, i);
-    const bool loops = w->kernel->kind == IND_KERNEL_POINTWISE || w->kernel->kind == IND_KERNEL_REDUCTION;
+static bool cg__masks_vector(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard) {
+    const uint32_t mask = cg__mask_of(&d->w, i);
+    const bool loops = d->w.kernel->kind == IND_KERNEL_POINTWISE || d->w.kernel->kind == IND_KERNEL_REDUCTION;
     if (!mask) return true;
-    if (!cg__varies_along(w, mask, v)) return loops || cg__inst(w, i)->op == IND_LOOP_STORE;
-    return loops && cg__uniform_mask(w, mask, v, n, guard);
+    if (!cg__varies_along(&d->w, mask, v)) return loops || cg__inst(&d->w, i)->op == IND_LOOP_STORE;
+    return loops && cg__uniform_mask(d, mask, v, n, guard);
 }
 
 /* Can STORE i write n neighbours at once, if they join what is there by an instruction for so many? */
@@ -193,28 +195,27 @@ static bool cg__vector_store(const ind__writer *w, uint32_t i, int n) {
 
 /* Can LOAD or STORE i move n neighbours along variable v in one access? Conditions are added to *guard. An access under
    a mask that varies along v adds none to an empty guard: such masks never make another variant. */
-static bool cg__vector_access(ind__writer *w, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
-    const ind__inst *inst = cg__inst(w, i);
+static bool cg__vector_access(cg__decider *d, uint32_t i, int v, int n, ind_expr *guard, bool *aligned) {
+    const ind__inst *inst = cg__inst(&d->w, i);
     ind_expr keep = *guard;
-    if (!cg__is_access(w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(w, i, n))) return false;
-    bool once = inst->op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)); /* of each column, by its own thread */
-    if (once && w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
-    if (!cg__in_arena(w, inst->source) && !(w->assume & IND__ASSUME_ALIGNED)) return false;
-    ind_expr base = ind__run_base(cg__index_of(w, i), w->domain.var[v], n);
-    if (!ind__ok(base) || cg__indirect_varies(w, base, v)) return false;
-    const int assume = w->assume;
-    if (cg__varies_along(w, cg__mask_of(w, i), v) && !ind__ok(keep)) w->assume &= ~IND__ASSUME_DIVISIBLE;
-    const bool fits = cg__multiple_index(w, base, n, guard) && cg__masks_vector(w, i, v, n, guard);
-    w->assume = assume;
+    if (!cg__is_access(&d->w, i) || (inst->op == IND_LOOP_STORE && !cg__vector_store(&d->w, i, n))) return false;
+    bool once =
+        inst->op == IND_LOOP_STORE && !(d->plan->varies[i] & cg__r_mask(&d->w)); /* of each column, by its own thread */
+    if (once && d->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) return false;
+    if (!cg__in_arena(&d->w, inst->source) && !(d->assume & IND__ASSUME_ALIGNED)) return false;
+    ind_expr base = ind__run_base(cg__index_of(&d->w, i), d->plan->domain.var[v], n);
+    if (!ind__ok(base) || cg__indirect_varies(&d->w, base, v)) return false;
+    const int assume = d->assume;
+    if (cg__varies_along(&d->w, cg__mask_of(&d->w, i), v) && !ind__ok(keep)) d->assume &= ~IND__ASSUME_DIVISIBLE;
+    const bool fits = cg__multiple_index(d, base, n, guard) && cg__masks_vector(d, i, v, n, guard);
+    d->assume = assume;
     if (!fits) {
         *guard = keep;
         return false;
     }
-    if (!cg__in_arena(w, inst->source)) *aligned = true;
+    if (!cg__in_arena(&d->w, inst->source)) *aligned = true;
     return true;
 }
-
-#define IND__CG_MOST_FOUND 128 /* registers of the 255, beside what finds them */
 
 /* Do the elements fit into registers that n neighbours along v find by indices of their own? The compiler loads all of
    them before it uses the first (six bicubic samples of a grid, 16 each, by 8 neighbours: 255 registers, and spills).
@@ -224,46 +225,46 @@ static bool cg__finds_few(const ind__writer *w, int v, int n) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__inst(w, i)->op == IND_LOOP_LOAD && cg__indirect_varies(w, cg__index_of(w, i), v))
             found += (ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) + 3) / 4;
-    return found * n <= IND__CG_MOST_FOUND;
+    return found * n <= w->target->thresholds.most_found;
 }
 
 /* Is the access worth vectors by itself? What a reduction reads under a mask is, if it is elements of the row: for the
    weights of a window a thread would take neighbours whose elements may lie anywhere. */
 static bool cg__suggests_vectors(const ind__writer *w, uint32_t i) {
-    bool element = !w->domain.rrank || !cg__mask_of(w, i);
-    for (int d = w->domain.rank; d < cg__num_vars(w) && !element; d++)
-        element = ind__expr_depends(cg__index_of(w, i), w->domain.var[d]);
+    bool element = !w->plan->domain.rrank || !cg__mask_of(w, i);
+    for (int d = w->plan->domain.rank; d < cg__num_vars(w) && !element; d++)
+        element = ind__expr_depends(cg__index_of(w, i), w->plan->domain.var[d]);
     return element;
 }
 
 /* Tries to move n elements along variable v per access; false if no access allows it. Narrow elements move 16 bytes at
    once; ones up to twice as wide beside them take two accesses. `tail`: the emitter handles a rest of the extent. */
-static bool cg__try_vector(ind__writer *w, int v, int n, bool tail) {
+static bool cg__try_vector(cg__decider *d, int v, int n, bool tail) {
     ind_expr guard = {0};
     bool aligned = false, any = false;
     int narrowest = 16, widest = 0;
-    if (!cg__finds_few(w, v, n)) return false;
-    if (!tail && !cg__multiple(w, w->domain.extent[v], n, &guard)) return false;
-    cg__no_vectors(w);
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!cg__is_access(w, i) || !cg__vector_access(w, i, v, n, &guard, &aligned)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+    if (!cg__finds_few(&d->w, v, n)) return false;
+    if (!tail && !cg__multiple(d, d->plan->domain.extent[v], n, &guard)) return false;
+    cg__no_vectors(d);
+    for (uint32_t i = 1; i < d->w.body->num_inst; i++) {
+        if (!cg__is_access(&d->w, i) || !cg__vector_access(d, i, v, n, &guard, &aligned)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         narrowest = bytes < narrowest ? bytes : narrowest;
         widest = bytes > widest ? bytes : widest;
-        w->vector[i] = (uint8_t)n;
-        any |= cg__suggests_vectors(w, i);
+        d->plan->vector[i] = (uint8_t)n;
+        any |= cg__suggests_vectors(&d->w, i);
     }
     if (!any || narrowest * n > 16 || widest * n > (n == 16 ? 16 : 32)) return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    if (ind__ok(guard)) w->used |= IND__ASSUME_DIVISIBLE;
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    if (ind__ok(guard)) d->used |= IND__ASSUME_DIVISIBLE;
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
 /* Chooses how many neighbours along v a thread handles at once, and which accesses are vectors. */
-static int cg__choose_vector(ind__writer *w, int v, bool tail) {
-    for (int n = w->kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
-        if (cg__try_vector(w, v, n, tail)) return n;
-    cg__no_vectors(w);
+static int cg__choose_vector(cg__decider *d, int v, bool tail) {
+    for (int n = d->w.kernel->kind == IND_KERNEL_POINTWISE ? 16 : 8; n >= 2; n /= 2)
+        if (cg__try_vector(d, v, n, tail)) return n;
+    cg__no_vectors(d);
     return 1;
 }

@@ -75,8 +75,8 @@ static ind_expr cg__sizes_to_args(ind__writer *w, ind_expr e, int depth) {
 
 static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
     ind__writer *w = (ind__writer *)user;
-    for (int d = 0; d < w->domain.rank + w->domain.rrank; d++) {
-        if (!ind_expr_same(symbol, w->domain.var[d])) continue;
+    for (int d = 0; d < w->plan->domain.rank + w->plan->domain.rrank; d++) {
+        if (!ind_expr_same(symbol, w->plan->domain.var[d])) continue;
         ind__textf(t, "%s", w->var[d] ? w->var[d] : "");
         if (!w->var[d]) {
             ind__fail(w->context, IND_VERIFY, "kernel %s: loop variable %d is used where it has no value",
@@ -85,7 +85,7 @@ static void cg__symbol_name(ind__text *t, ind_expr symbol, void *user) {
         }
         return;
     }
-    for (int d = 0; d < w->domain.rank; d++) {
+    for (int d = 0; d < w->plan->domain.rank; d++) {
         if (!ind_expr_same(symbol, w->linear[d])) continue;
         ind__textf(t, "%s", w->linear_name[d]);
         return;
@@ -105,7 +105,7 @@ static void cg__expr(ind__writer *w, ind_expr e) {
         return;
     }
     size_t from = w->code.size;
-    ind__text_expr_c(&w->code, split, w->wide, cg__symbol_name, w);
+    ind__text_expr_c(&w->code, split, w->plan->wide, cg__symbol_name, w);
     const char *text = w->code.data ? w->code.data + from : "";
     if (strstr(text, "ind_floor")) cg__use(w, IND__CG_FLOORDIV);
     if (strstr(text, "ind_m")) cg__use(w, IND__CG_MAXMIN);

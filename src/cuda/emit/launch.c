@@ -34,54 +34,14 @@ static bool cg__monotone(ind_expr e, int depth) {
     return true;
 }
 
-/* e and all it is made of fit into 32 bits: proven, or, where it may be assumed, under a condition on the sizes. */
-static bool cg__expr_fits(ind__writer *w, ind_expr e, int depth) {
-    if (!ind__ok(e) || depth > IND__CG_MAX_DEPTH) return false;
-    if (!cg__fits(e, IND__CG_INT32_MAX)) {
-        if (!w->assume || !cg__monotone(e, 0)) return false;
-        ind_expr upper = cg__upper(w, e), limit = ind_int(w->context, IND__CG_INT32_MAX);
-        return ind_hint(upper) <= IND__CG_INT32_MAX && cg__guard(w->variant, ind_expr_le(upper, limit));
-    }
-    if (ind__expr_is_size(e)) return true; /* passed as one argument */
-    for (int i = 0; i < ind_expr_num_args(e); i++)
-        if (!cg__expr_fits(w, ind_expr_arg(e, i), depth + 1)) return false;
-    return true;
-}
-
 #define IND__CG_SLACK (1 << 20) /* how far beyond the domain a thread's index may lie */
 
-static bool cg__extent_fits(ind__writer *w, int from, int n) {
-    ind_expr points = ind_expr_product(w->context, w->domain.extent + from, n);
-    return cg__expr_fits(w, ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), 0);
-}
-
-/* 32-bit indices where every offset and extent is proven, or where that may be assumed guarded, to fit. */
-static void cg__choose_index_bits(ind__writer *w) {
-    ind_expr keep = w->variant->guard;
-    bool fits =
-        !w->force_wide && cg__extent_fits(w, 0, w->domain.rank) && cg__extent_fits(w, w->domain.rank, w->domain.rrank);
-    for (uint32_t i = 1; i < w->body->num_inst && fits; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        for (uint32_t k = inst->index; k < inst->index + cg__num_index(inst) && fits; k++)
-            fits = cg__expr_fits(w, w->domain.index[k], 0);
-    }
-    if (!fits) w->variant->guard = keep;
-    w->wide = !fits;
-    w->variant->index_bits = fits ? 32 : 64;
-}
-
 static ind_expr cg__p_numel(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent, w->domain.rank);
+    return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank);
 }
 
 static ind_expr cg__r_numel(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent + w->domain.rank, w->domain.rrank);
-}
-
-static void cg__grid(ind__writer *w, ind_expr points, int64_t per_block) {
-    w->variant->grid[0] = ind_expr_ceildiv(points, ind_int(w->context, per_block));
-    w->variant->grid[1] = w->variant->grid[2] = ind_int(w->context, 1);
-    w->variant->shared_bytes = ind_int(w->context, 0);
+    return ind_expr_product(w->context, w->plan->domain.extent + w->plan->domain.rank, w->plan->domain.rrank);
 }
 
 static int64_t cg__upper_bound(ind_expr e) {
@@ -102,19 +62,19 @@ static int cg__pow2_at_least(int64_t n, int lo, int hi) {
 
 /* "unsigned" in the width of the indices: for linear positions, which are divided into variables. */
 static const char *cg__unsigned(const ind__writer *w) {
-    return w->wide ? "unsigned long long" : "unsigned";
+    return w->plan->wide ? "unsigned long long" : "unsigned";
 }
 
 /* A size as a divisor of a linear position: "384u" or "(unsigned)n1". */
 static const char *cg__divisor(ind__writer *w, ind_expr size) {
     int64_t value;
-    if (ind_expr_is_int(size, &value)) return cg__string(w, w->wide ? "%lldull" : "%lldu", (long long)value);
+    if (ind_expr_is_int(size, &value)) return cg__string(w, w->plan->wide ? "%lldull" : "%lldu", (long long)value);
     return cg__string(w, "(%s)%s", cg__unsigned(w), cg__expr_string(w, size));
 }
 
 /* Are positions among so many points, and a little beyond, below 2^31? */
 static bool cg__narrow(const ind__writer *w, ind_expr points) {
-    return !w->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
+    return !w->plan->wide || cg__fits(ind_expr_add(points, ind_int(w->context, IND__CG_SLACK)), IND__CG_INT32_MAX);
 }
 
 /* What ind_quotient wants to know of a divisor. */
@@ -148,16 +108,6 @@ static bool cg__own_axis(ind_expr blocks) {
     return ind_known_le(blocks, ind_int(blocks.context, IND__CG_MAX_GRID_YZ));
 }
 
-static void cg__set_axes(ind__writer *w, const ind_expr blocks[3]) {
-    ind_expr *grid = w->variant->grid;
-    grid[0] = blocks[0];
-    for (int d = 1; d < 3; d++) {
-        bool own = cg__own_axis(blocks[d]);
-        grid[d] = own ? blocks[d] : ind_int(w->context, 1);
-        if (!own) grid[0] = ind_expr_mul(grid[0], blocks[d]);
-    }
-}
-
 /* Spells the block's place along each axis, after what has to be declared for it. */
 static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char *at[3]) {
     static const char *const axis[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
@@ -176,8 +126,8 @@ static void cg__write_axes(ind__writer *w, const ind_expr blocks[3], const char 
 /* Declares the P variables but for those in `skip` (bits), the digits of a position below 2^31. */
 static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t skip) {
     int first = 0;
-    while (first < w->domain.rank && skip >> first & 1) first++;
-    for (int v = w->domain.rank - 1; v >= first; v--) {
+    while (first < w->plan->domain.rank && skip >> first & 1) first++;
+    for (int v = w->plan->domain.rank - 1; v >= first; v--) {
         if (skip >> v & 1) continue;
         w->var[v] = cg__string(w, "i%d", v);
         if (v == first) {
@@ -185,7 +135,7 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
             break;
         }
         const char *rest = cg__string(w, "outside_%d", v);
-        ind_expr extent = w->domain.extent[v];
+        ind_expr extent = w->plan->domain.extent[v];
         ind__textf(&w->code, "const unsigned %s = %s;\n", rest, cg__quotient(w, position, extent, true));
         ind__textf(&w->code, "const %s i%d = %s - %s * %s;\n", cg__int(w), v, position, rest, cg__divisor(w, extent));
         position = rest;
@@ -197,13 +147,13 @@ static void cg__write_outer_vars(ind__writer *w, const char *position, uint32_t 
 /* Is the variable, or the position in the variables up to it, part of some index? */
 static bool cg__is_used(const ind__writer *w, ind_expr symbol) {
     for (uint32_t k = 0; k < w->body->num_index; k++)
-        if (ind__expr_depends(w->domain.index[k], symbol)) return true;
+        if (ind__expr_depends(w->plan->domain.index[k], symbol)) return true;
     return false;
 }
 
 /* e with c * position in place of all that it has of the P variables 0 .. last, if that is c times their position. */
 static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_expr position) {
-    const ind__loops *d = &w->domain;
+    const ind__loops *d = &w->plan->domain;
     ind_expr c, stride, rest;
     if (!ind__affine(e, d->var[last], &c, &rest) || ind_known_eq(c, ind_int(w->context, 0))) return e;
     stride = c;
@@ -220,12 +170,12 @@ static ind_expr cg__by_position(const ind__writer *w, ind_expr e, int last, ind_
 /* Makes indices of positions: 384 * p rather than 384 * S * i0 + 384 * i1. A position is known before its digits, which
    then often nobody needs. */
 static void cg__use_positions(ind__writer *w) {
-    for (int last = w->domain.rank - 1; last > 0; last--) {
-        ind_expr points = ind_expr_product(w->context, w->domain.extent, last + 1);
+    for (int last = w->plan->domain.rank - 1; last > 0; last--) {
+        ind_expr points = ind_expr_product(w->context, w->plan->domain.extent, last + 1);
         w->linear[last] = ind__index_symbol(w->context, 'p', last, points);
         for (uint32_t k = 0; k < w->body->num_index && ind__ok(w->linear[last]); k++) {
-            ind_expr e = cg__by_position(w, w->domain.index[k], last, w->linear[last]);
-            if (ind__ok(e)) w->domain.index[k] = e;
+            ind_expr e = cg__by_position(w, w->plan->domain.index[k], last, w->linear[last]);
+            if (ind__ok(e)) w->plan->domain.index[k] = e;
         }
     }
 }
@@ -233,20 +183,21 @@ static void cg__use_positions(ind__writer *w) {
 /* Is there a use for the position in the variables from .. v? */
 static bool cg__needs_position(const ind__writer *w, int from, int v) {
     for (int k = from; k <= v; k++)
-        if (cg__is_used(w, w->domain.var[k]) || (k < w->domain.rank && cg__is_used(w, w->linear[k]))) return true;
+        if (cg__is_used(w, w->plan->domain.var[k]) || (k < w->plan->domain.rank && cg__is_used(w, w->linear[k])))
+            return true;
     return false;
 }
 
 /* Declares the variables from + 0 .. from + n - 1 of the domain as i0, i1 .. or r0, r1 .., the digits of `linear`, as
    far as they are used. */
 static void cg__split_linear(ind__writer *w, const char *linear, int from, int n) {
-    bool parallel = from < w->domain.rank;
+    bool parallel = from < w->plan->domain.rank;
     if (parallel && n > 1 && !ind__ok(w->linear[n - 1])) cg__use_positions(w); /* for a batch of rows, once */
     const char *position = linear;
     for (int v = from + n - 1; v >= from; v--) {
-        ind_expr extent = w->domain.extent[v];
-        ind_expr points = ind_expr_product(w->context, w->domain.extent + from, v - from + 1);
-        bool digit = cg__is_used(w, w->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
+        ind_expr extent = w->plan->domain.extent[v];
+        ind_expr points = ind_expr_product(w->context, w->plan->domain.extent + from, v - from + 1);
+        bool digit = cg__is_used(w, w->plan->domain.var[v]), outer = v > from && cg__needs_position(w, from, v - 1);
         w->var[v] = cg__string(w, parallel ? "i%d" : "r%d", v - from);
         if (parallel) w->linear_name[v] = position;
         if (v == from) break;

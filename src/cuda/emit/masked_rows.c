@@ -16,32 +16,18 @@ static bool cg__stores_seldom(const ind__writer *w) {
 
 /* Pieces that a row is cut into, each for a warp. */
 static ind_expr cg__masked_pieces(const ind__writer *w) {
-    return ind_expr_ceildiv(w->domain.extent[w->domain.rank - 1], ind_int(w->context, 32 * w->variant->per_thread));
+    return ind_expr_ceildiv(w->plan->domain.extent[w->plan->domain.rank - 1],
+                            ind_int(w->context, 32 * w->variant->per_thread));
 }
 
 static ind_expr cg__masked_rows(const ind__writer *w) {
-    return ind_expr_product(w->context, w->domain.extent, w->domain.rank - 1);
-}
-
-/* Takes the place of POINTWISE, with the same vectors, if a mask that is the same for all of a row seldom holds. */
-static void cg__choose_masked(ind__writer *w) {
-    ind__variant *v = w->variant;
-    const int last = w->domain.rank - 1;
-    if (last < 1 || w->part || v->shifted || !cg__stores_seldom(w)) return;
-    const uint32_t mask = cg__only_mask(w, last);
-    if (!mask || w->varies[mask] >> last & 1) return;
-    v->strategy = IND_STRATEGY_MASKED;
-    v->rows = IND__CG_MASKED_ROWS;
-    v->per_thread = v->vector;
-    ind_expr groups = ind_expr_ceildiv(cg__masked_rows(w), ind_int(w->context, IND__CG_MASKED_ROWS));
-    cg__grid(w, ind_expr_mul(groups, cg__masked_pieces(w)), v->threads / 32);
-    cg__why(w, "%s; a warp asks for %d rows at once whether their mask holds, as it seldom does", v->why, v->rows);
+    return ind_expr_product(w->context, w->plan->domain.extent, w->plan->domain.rank - 1);
 }
 
 /* "const int piece = .., first = ..": the warp's piece of rows, and the first of its rows. */
 static void cg__emit_masked_place(ind__writer *w) {
     const ind_expr pieces = cg__masked_pieces(w);
-    const char *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *type = cg__int(w), *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     const bool one = ind_known_eq(pieces, ind_int(w->context, 1));
     const char *warp = cg__string(w, "(%s * %d + threadIdx.x / 32)", block, w->variant->threads / 32);
     ind__textf(&w->code, "const int lane = threadIdx.x %% 32;\n");
@@ -60,7 +46,7 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
     ind__textf(&w->code, "bool holds = false;\n");
     cg__begin(w, "if (first + lane < %s)", cg__expr_string(w, cg__masked_rows(w)));
     ind__textf(&w->code, "const %s %s = first + lane;\n", cg__int(w), row);
-    cg__split_linear(w, row, 0, w->domain.rank - 1);
+    cg__split_linear(w, row, 0, w->plan->domain.rank - 1);
     cg__need_none(w);
     cg__need(w, mask);
     cg__close_needed(w);
@@ -73,8 +59,8 @@ static void cg__emit_masked_question(ind__writer *w, const char *row, uint32_t m
 
 /* The warp's piece of the row at hand. */
 static void cg__emit_masked_piece(ind__writer *w, const char *row) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
-    const char *length = cg__expr_string(w, w->domain.extent[last]), *at = cg__string(w, "i%d", last);
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
+    const char *length = cg__expr_string(w, w->plan->domain.extent[last]), *at = cg__string(w, "i%d", last);
     const bool one = ind_known_eq(cg__masked_pieces(w), ind_int(w->context, 1));
     ind__textf(&w->code, "const %s %s = %slane", cg__int(w), at, one ? "" : "piece + ");
     ind__textf(&w->code, n > 1 ? " * %d;\n" : ";\n", n);
@@ -91,7 +77,7 @@ static void cg__emit_masked_piece(ind__writer *w, const char *row) {
 }
 
 static ind_status cg__emit_masked(ind__writer *w) {
-    const int last = w->domain.rank - 1;
+    const int last = w->plan->domain.rank - 1;
     const char *row = last == 1 ? "i0" : "row";
     const uint32_t mask = cg__only_mask(w, last);
     cg__use_positions(w);
@@ -113,10 +99,10 @@ static ind_status cg__emit_pointwise(ind__writer *w) {
         cg__emit_shifted_points(w);
         return IND_OK;
     }
-    if (w->domain.rank == 0) {
+    if (w->plan->domain.rank == 0) {
         ind__textf(&w->code, "if (threadIdx.x != 0) return;\n");
         cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
-    } else if (w->domain.rank == 1) {
+    } else if (w->plan->domain.rank == 1) {
         cg__emit_pointwise_line(w);
     } else if (w->variant->per_thread > w->variant->vector) {
         cg__emit_pointwise_steps(w);

@@ -7,15 +7,15 @@
 static bool cg__reads_once(const ind__writer *w, uint32_t i) {
     bool sums = false;
     for (uint32_t k = 1; k < w->body->num_inst; k++)
-        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->vector[k] > 1;
-    const bool each = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
+        sums |= cg__inst(w, k)->op == IND_LOOP_STORE && cg__inst(w, k)->reduction && w->plan->vector[k] > 1;
+    const bool each = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w);
     return sums && each && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* The masks that vectors along variable v are under as a whole. */
 static void cg__emit_uniform(ind__writer *w, int v) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
+        if (!w->plan->uniform[i] || !w->needed[i] || w->known[i] || w->value[i] || !cg__varies_along(w, i, v)) continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
     }
@@ -26,12 +26,13 @@ static void cg__emit_uniform(ind__writer *w, int v) {
 static void cg__vector_loads(ind__writer *w, int v) {
     cg__emit_uniform(w, v);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] || w->vector[i] < 2)
+        if (cg__inst(w, i)->op != IND_LOOP_LOAD || !w->needed[i] || w->known[i] || w->value[i] ||
+            w->plan->vector[i] < 2)
             continue;
-        if (!(w->varies[i] >> v & 1) || w->memory[i]) continue;
+        if (!(w->plan->varies[i] >> v & 1) || w->memory[i]) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         const uint32_t mask = cg__inst(w, i)->arg[0];
-        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->vector[i], i);
+        ind__textf(&w->code, "%sind_vec<%s, %d> x%u = ", mask ? "" : "const ", type, w->plan->vector[i], i);
         if (mask) {
             ind__textf(&w->code, "{};\n");
             cg__write_mask(w, mask);
@@ -40,7 +41,7 @@ static void cg__vector_loads(ind__writer *w, int v) {
         const bool once = cg__reads_once(w, i) && !cg__is_staged(w, i);
         if (once) cg__use(w, IND__CG_LOAD_ONCE);
         if (once)
-            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->vector[i], cg__element(w, i));
+            ind__textf(&w->code, "ind_load_once<%d>(&%s);\n", w->plan->vector[i], cg__element(w, i));
         else
             ind__textf(&w->code, "%s;\n", cg__load_expression(w, i));
         if (mask) w->code.indent--;
@@ -52,8 +53,8 @@ static void cg__vector_loads(ind__writer *w, int v) {
 /* Declares what the neighbours' stores are gathered in. */
 static void cg__vector_sinks(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
-        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[cg__memory_dtype(w, i)].memory, w->vector[i], i);
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
+        ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[cg__memory_dtype(w, i)].memory, w->plan->vector[i], i);
         w->memory[i] = cg__string(w, "y%u.at[j]", i);
         cg__use(w, IND__CG_VEC);
     }
@@ -61,14 +62,14 @@ static void cg__vector_sinks(ind__writer *w) {
 
 static void cg__vector_stores(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
         const ind__inst *inst = cg__inst(w, i);
         w->memory[i] = NULL;
         cg__write_mask(w, inst->arg[1]);
-        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->vector[i]) : NULL;
+        const cg__adder_row *adder = inst->reduction ? cg__adder(w, i, w->plan->vector[i]) : NULL;
         if (adder) cg__use(w, adder->piece);
-        if (w->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
-        const char *store = w->across[i] ? "ind_store_across" : "ind_store";
+        if (w->plan->across[i]) cg__use(w, IND__CG_STORE_ACROSS);
+        const char *store = w->plan->across[i] ? "ind_store_across" : "ind_store";
         ind__textf(&w->code, "%s(&%s, y%u);\n", adder ? adder->name : store, cg__element(w, i), i);
         if (inst->arg[1]) w->code.indent--;
     }
@@ -76,7 +77,7 @@ static void cg__vector_stores(ind__writer *w) {
 
 static void cg__forget_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] > 1) w->memory[i] = NULL;
+        if (w->plan->vector[i] > 1) w->memory[i] = NULL;
 }
 
 static void cg__unroll(ind__writer *w) {
@@ -109,7 +110,7 @@ static void cg__need_stores(ind__writer *w) {
 
 /* "(blockIdx.x * 256 + threadIdx.x) * 4" */
 static const char *cg__thread_position(ind__writer *w, int threads, int vector) {
-    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     if (vector == 1) return cg__string(w, "%s * %d + threadIdx.x", block, threads);
     return cg__string(w, "(%s * %d + threadIdx.x) * %d", block, threads, vector);
 }
@@ -117,8 +118,8 @@ static const char *cg__thread_position(ind__writer *w, int threads, int vector) 
 /* A long row of vectors: full ones, and at its end single elements. */
 static void cg__emit_pointwise_line(ind__writer *w) {
     int n = w->variant->vector, t = w->variant->threads;
-    const char *extent = w->part ? cg__string(w, "n%u", cg__formula_arg(w, w->domain.extent[0], false))
-                                 : cg__expr_string(w, w->domain.extent[0]);
+    const char *extent = w->plan->part ? cg__string(w, "n%u", cg__formula_arg(w, w->plan->domain.extent[0], false))
+                                       : cg__expr_string(w, w->plan->domain.extent[0]);
     ind__textf(&w->code, "const %s i0 = %s;\n", cg__int(w), cg__thread_position(w, t, n));
     w->var[0] = "i0";
     if (n == 1) {
@@ -127,7 +128,8 @@ static void cg__emit_pointwise_line(ind__writer *w) {
         cg__end(w);
         return;
     }
-    bool full = !w->part && ind_known_multiple(w->domain.extent[0], n); /* a part's function is for other sizes too */
+    bool full = !w->plan->part &&
+                ind_known_multiple(w->plan->domain.extent[0], n); /* a part's function is for other sizes too */
     cg__begin(w, "if (i0 + %d <= %s)", n, extent);
     cg__emit_vector_body(w, 0, "i0");
     if (!full) {
@@ -148,25 +150,25 @@ static void cg__end_tile(ind__writer *w) {
 
 /* Is load i a vector of a row that an index names? Two accesses that wait for one another. */
 static bool cg__gathers(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->vector[i] > 1 &&
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->vector[i] > 1 &&
            ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* Opens the loop over a thread's vectors, each of them a block further. */
 static void cg__begin_steps(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const char *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", v->per_thread / v->vector);
     ind__textf(&w->code, "const %s p = (%s * %d + k * %d + threadIdx.x) * %d;\n", cg__int(w), block,
                v->threads * (v->per_thread / v->vector), v->threads, v->vector);
     cg__begin(w, "if (p < %s)", cg__expr_string(w, cg__p_numel(w)));
-    cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
 /* A thread with several vectors loads all that indices name before it waits for the first. */
 static void cg__emit_pointwise_steps(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__gathers(w, i)) continue;
@@ -200,12 +202,12 @@ static uint32_t cg__only_mask(const ind__writer *w, int last) {
         if (!x->arg[1] || (mask && mask != x->arg[1])) return 0;
         mask = x->arg[1];
     }
-    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->uniform[mask] ? 0 : mask;
+    return w->variant->vector > 1 && cg__varies_along(w, mask, last) && !w->plan->uniform[mask] ? 0 : mask;
 }
 
 /* Threads that store nothing leave before they compute what. */
 static void cg__leave_masked(ind__writer *w) {
-    const int last = w->domain.rank - 1;
+    const int last = w->plan->domain.rank - 1;
     const uint32_t mask = cg__only_mask(w, last);
     if (!mask) return;
     cg__need_none(w);
@@ -221,11 +223,11 @@ static void cg__leave_masked(ind__writer *w) {
 
 /* Position of the thread in a domain of several variables, the innermost in steps of the vector. */
 static void cg__emit_pointwise_grid(ind__writer *w) {
-    int n = w->variant->vector, last = w->domain.rank - 1;
+    int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const char *points = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const %s p = %s;\n", cg__int(w), cg__thread_position(w, w->variant->threads, n));
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__split_linear(w, "p", 0, w->domain.rank);
+    cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__leave_masked(w);
     if (n > 1)
         cg__emit_vector_body(w, last, w->var[last]);
@@ -236,7 +238,7 @@ static void cg__emit_pointwise_grid(ind__writer *w) {
 /* A chunk of neighbours, of which each finds its place in a row; what goes through all rows is read and written as
    vectors. */
 static void cg__emit_flat_body(ind__writer *w) {
-    const int n = w->variant->vector, last = w->domain.rank - 1;
+    const int n = w->variant->vector, last = w->plan->domain.rank - 1;
     const bool rows = last > 0;
     w->var[last] = "p";
     if (rows) cg__use_positions(w);
@@ -247,7 +249,7 @@ static void cg__emit_flat_body(ind__writer *w) {
     cg__begin(w, "for (int j = 0; j < %d; j++)", n);
     w->var[last] = "(p + j)";
     if (rows) ind__textf(&w->code, "const %s q = p + j;\n", cg__int(w));
-    if (rows) cg__split_linear(w, "q", 0, w->domain.rank);
+    if (rows) cg__split_linear(w, "q", 0, w->plan->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
     w->var[last] = w->linear_name[last] = "p";
@@ -259,12 +261,12 @@ static void cg__emit_flat_body(ind__writer *w) {
 static void cg__emit_edge_points(ind__writer *w, const char *points) {
     const int n = w->variant->vector;
     ind__textf(&w->code, "#pragma unroll 1\n");
-    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w), w->starts_shifted ? "p < 0 ? 0 : p" : "p", n,
-              points);
-    if (w->domain.rank == 1)
+    cg__begin(w, "for (%s q = %s; q < p + %d && q < %s; q++)", cg__int(w),
+              w->plan->starts_shifted ? "p < 0 ? 0 : p" : "p", n, points);
+    if (w->plan->domain.rank == 1)
         w->var[0] = "q";
     else
-        cg__split_linear(w, "q", 0, w->domain.rank);
+        cg__split_linear(w, "q", 0, w->plan->domain.rank);
     cg__emit(w, IND__CG_ALL_VARS, IND__CG_ALL_STAGES);
     cg__end(w);
 }
@@ -274,9 +276,9 @@ static void cg__emit_shifted_points(ind__writer *w) {
     const int n = w->variant->vector;
     const char *points = cg__expr_string(w, cg__p_numel(w)), *position = cg__thread_position(w, w->variant->threads, n);
     cg__emit_shift(w);
-    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->starts_shifted ? " - shift" : "");
+    ind__textf(&w->code, "const %s p = %s%s;\n", cg__int(w), position, w->plan->starts_shifted ? " - shift" : "");
     ind__textf(&w->code, "if (p >= %s) return;\n", points);
-    cg__begin(w, "if (%sp <= %s - %d)", w->starts_shifted ? "p >= 0 && " : "", points, n);
+    cg__begin(w, "if (%sp <= %s - %d)", w->plan->starts_shifted ? "p >= 0 && " : "", points, n);
     cg__emit_flat_body(w);
     cg__else(w, "else");
     cg__emit_edge_points(w, points);

@@ -3,18 +3,18 @@
 /* Is LOAD i read through the tile: contiguous along y, neither contiguous nor constant along x? */
 static bool cg__through_tile(const ind__writer *w, uint32_t i, int x, int y) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] >> x & 1 && !cg__contiguous(w, i, x) &&
            cg__contiguous(w, i, y) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* The variable along which loads are contiguous while the innermost one jumps; -1: none, or too short for tiles. */
 static int cg__transposed_var(const ind__writer *w) {
-    int x = w->domain.rank - 1, best = -1, most = 0;
+    int x = w->plan->domain.rank - 1, best = -1, most = 0;
     for (int y = 0; y < x; y++) {
         int bytes = 0;
         for (uint32_t i = 1; i < w->body->num_inst; i++)
             if (cg__through_tile(w, i, x, y)) bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
-        bool long_enough = ind_hint(w->domain.extent[y]) >= 8 && ind_hint(w->domain.extent[x]) >= 8;
+        bool long_enough = ind_hint(w->plan->domain.extent[y]) >= 8 && ind_hint(w->plan->domain.extent[x]) >= 8;
         if (bytes > most && long_enough) {
             most = bytes;
             best = y;
@@ -26,11 +26,11 @@ static int cg__transposed_var(const ind__writer *w) {
 /* Blocks are tiles of x (fastest) and y (next) and the other variables. */
 static void cg__tile_blocks(const ind__writer *w, int x, int y, ind_expr blocks[3]) {
     ind_expr tile = ind_int(w->context, w->variant->tile_m);
-    blocks[0] = ind_expr_ceildiv(w->domain.extent[x], tile);
-    blocks[1] = ind_expr_ceildiv(w->domain.extent[y], tile);
+    blocks[0] = ind_expr_ceildiv(w->plan->domain.extent[x], tile);
+    blocks[1] = ind_expr_ceildiv(w->plan->domain.extent[y], tile);
     blocks[2] = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->domain.extent[v]);
+    for (int v = 0; v < w->plan->domain.rank; v++)
+        if (v != x && v != y) blocks[2] = ind_expr_mul(blocks[2], w->plan->domain.extent[v]);
 }
 
 static void cg__emit_tile_position(ind__writer *w, int x, int y) {
@@ -57,46 +57,25 @@ static void cg__begin_tile(ind__writer *w, int x, int y, bool along_y) {
                cg__int(w), step);
     w->var[x] = "x";
     w->var[y] = "y";
-    cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->domain.extent[x]),
-              cg__expr_string(w, w->domain.extent[y]));
+    cg__begin(w, "if (x < %s && y < %s)", cg__expr_string(w, w->plan->domain.extent[x]),
+              cg__expr_string(w, w->plan->domain.extent[y]));
 }
 
 /* How a load gets to its element, in ind__writer.kept. */
 enum { IND__CG_DIRECTLY, IND__CG_THROUGH_TILE, IND__CG_BESIDE_TILE };
 
-#define IND__CG_AHEAD 16 /* most registers per thread of what is loaded ahead of the barrier */
-
 #define IND__CG_MAX_TILE_BYTES 49152 /* of shared memory that need no leave (CUDA C Programming Guide) */
 
 #define IND__CG_MAX_TILES 4 /* of 8.5 KB at most; further loads go directly */
-
-/* Plain loads along x are started before the barrier, so that they are under way while the tile is filled. */
-static void cg__choose_tile_loads(ind__writer *w, int x, int y) {
-    int ahead = 0, tiles = 0;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        bool plain = inst->op == IND_LOOP_LOAD && !inst->arg[0] && cg__contiguous(w, i, x) &&
-                     !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
-        w->kept[i] =
-            tiles < IND__CG_MAX_TILES && cg__through_tile(w, i, x, y) ? IND__CG_THROUGH_TILE : IND__CG_DIRECTLY;
-        tiles += w->kept[i] == IND__CG_THROUGH_TILE;
-        if (!plain || w->vector[i] != w->variant->vector) continue;
-        const int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), words = bytes < 4 ? 4 / bytes : 1;
-        const int held = w->variant->per_thread / (w->variant->vector > 1 ? words : 1);
-        if (ahead + held > IND__CG_AHEAD) continue;
-        w->kept[i] = IND__CG_BESIDE_TILE;
-        ahead += held;
-    }
-}
 
 /* Rows of a tile are padded so that its columns lie in different banks. */
 static void cg__emit_tile_arrays(ind__writer *w) {
     int tile = w->variant->tile_m;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] == IND__CG_DIRECTLY) continue;
+        if (w->plan->kept[i] == IND__CG_DIRECTLY) continue;
         const char *type = cg__types[cg__memory_dtype(w, i)].memory;
         int bytes = ind_dtype_bytes(cg__memory_dtype(w, i)), pad = bytes < 4 ? 4 / bytes : 1;
-        if (w->kept[i] == IND__CG_THROUGH_TILE)
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE)
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", type, i, tile, tile + pad);
         else
             ind__textf(&w->code, "%s x%u[%d];\n", type, i, w->variant->per_thread);
@@ -106,11 +85,11 @@ static void cg__emit_tile_arrays(ind__writer *w) {
 static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     int step = w->variant->threads / w->variant->tile_m;
     bool tile = which == IND__CG_THROUGH_TILE, any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == which;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == which;
     if (!any) return;
     cg__begin_tile(w, x, y, tile);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] != which) continue;
+        if (w->plan->kept[i] != which) continue;
         const char *element = cg__element(w, i);
         if (tile)
             ind__textf(&w->code, "tile%u[ty + k * %d][tx] = %s;\n", i, step, element);
@@ -119,13 +98,12 @@ static void cg__emit_tile_loads(ind__writer *w, int x, int y, uint8_t which) {
     }
     cg__end_tile(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i] == which)
+        if (w->plan->kept[i] == which)
             w->memory[i] = tile ? cg__string(w, "tile%u[tx][ty + k * %d]", i, step) : cg__string(w, "x%u[k]", i);
 }
 
 static ind_status cg__emit_scalar_transpose(ind__writer *w, int y) {
-    int x = w->domain.rank - 1;
-    cg__choose_tile_loads(w, x, y);
+    int x = w->plan->domain.rank - 1;
     cg__emit_tile_arrays(w);
     cg__emit_tile_position(w, x, y);
     cg__emit_tile_loads(w, x, y, IND__CG_BESIDE_TILE);
@@ -168,8 +146,8 @@ static cg__tiling cg__tiling_of(const ind__writer *w, int x, int y) {
     cg__tiling t = {.x = x, .y = y, .size = v->tile_m, .n = v->vector};
     const int widest = cg__widest_tile(w, x, y), warps_x = t.size / 32;
     t.group = widest < 4 ? 4 / widest : 1;
-    t.full_x = ind_known_multiple(w->domain.extent[x], t.size);
-    t.full_y = ind_known_multiple(w->domain.extent[y], t.size);
+    t.full_x = ind_known_multiple(w->plan->domain.extent[x], t.size);
+    t.full_y = ind_known_multiple(w->plan->domain.extent[y], t.size);
     t.load_rows = v->threads / (t.size / t.n);
     t.load_steps = t.size / t.load_rows;
     t.store_rows = v->threads / 32 / warps_x * t.n;
@@ -187,12 +165,12 @@ static const char *cg__tile_unit(const ind__writer *w, const cg__tiling *t, uint
 static void cg__emit_vector_tile_arrays(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const int units = t->size / t->group;
-        if (w->kept[i] == IND__CG_THROUGH_TILE) {
+        if (w->plan->kept[i] == IND__CG_THROUGH_TILE) {
             ind__textf(&w->code, "__shared__ %s tile%u[%d][%d];\n", cg__tile_unit(w, t, i), i, t->size, units + 1);
             ind__textf(&w->code, "ind_vec<%s, %d> z%u[%d];\n", cg__tile_unit(w, t, i), t->n / t->group, i,
                        t->load_steps);
         }
-        if (w->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "ind_vec<%s, %d> x%u[%d];\n", cg__types[cg__memory_dtype(w, i)].memory, t->n, i,
                        t->store_steps * t->group);
     }
@@ -217,7 +195,7 @@ static void cg__emit_vector_tile_position(ind__writer *w, const cg__tiling *t) {
 
 /* Opens "if (x < 100 && y < 60)", as far as that is not certain. */
 static void cg__begin_inside(ind__writer *w, const cg__tiling *t) {
-    const ind_expr *extent = w->domain.extent;
+    const ind_expr *extent = w->plan->domain.extent;
     const char *in_x = t->full_x ? "" : cg__string(w, "x < %s", cg__expr_string(w, extent[t->x]));
     const char *in_y = t->full_y ? "" : cg__string(w, "y < %s", cg__expr_string(w, extent[t->y]));
     if (t->full_x && t->full_y) return;
@@ -241,7 +219,7 @@ static void cg__emit_vector_tile_loads(ind__writer *w, const cg__tiling *t) {
     for (int pass = 0; pass < 2; pass++) {
         cg__begin_tile_load(w, t);
         for (uint32_t i = 1; i < w->body->num_inst; i++) {
-            if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+            if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
             const char *unit = cg__tile_unit(w, t, i);
             const int units = t->n / t->group;
             if (pass == 0) {
@@ -271,11 +249,11 @@ static void cg__begin_tile_store(ind__writer *w, const cg__tiling *t) {
 
 static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
     bool any = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->kept[i] == IND__CG_BESIDE_TILE;
+    for (uint32_t i = 1; i < w->body->num_inst; i++) any |= w->plan->kept[i] == IND__CG_BESIDE_TILE;
     if (!any) return;
     cg__begin_tile_store(w, t);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->kept[i] == IND__CG_BESIDE_TILE)
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE)
             ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, t->n, cg__element(w, i));
     cg__end_vector_tile(w, t);
 }
@@ -283,8 +261,8 @@ static void cg__emit_vector_loads_beside(ind__writer *w, const cg__tiling *t) {
 /* Where the loads find their element number j of a vector that is written. */
 static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (w->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
-        if (w->kept[i] != IND__CG_THROUGH_TILE) continue;
+        if (w->plan->kept[i] == IND__CG_BESIDE_TILE) w->memory[i] = cg__string(w, "x%u[k].at[j]", i);
+        if (w->plan->kept[i] != IND__CG_THROUGH_TILE) continue;
         const ind_dtype type = cg__memory_dtype(w, i);
         w->memory[i] = t->group == 1 ? cg__string(w, "tile%u[to_x + j][to_y + k * %d]", i, t->store_rows)
                                      : cg__string(w, "(%s)(tile%u[to_x + j][to_y + k / %d * %d] >> k %% %d * %d)",
@@ -294,11 +272,10 @@ static void cg__spell_tile_elements(ind__writer *w, const cg__tiling *t) {
 }
 
 static ind_status cg__emit_vector_transpose(ind__writer *w, int y) {
-    const cg__tiling t = cg__tiling_of(w, w->domain.rank - 1, y);
+    const cg__tiling t = cg__tiling_of(w, w->plan->domain.rank - 1, y);
     w->var[t.x] = "x";
     w->var[t.y] = "y";
     cg__use(w, IND__CG_VEC);
-    cg__choose_tile_loads(w, t.x, t.y);
     cg__emit_vector_tile_arrays(w, &t);
     cg__emit_vector_tile_position(w, &t);
     cg__emit_vector_loads_beside(w, &t);

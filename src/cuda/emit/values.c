@@ -6,7 +6,7 @@ static const ind__inst *cg__inst(const ind__writer *w, uint32_t i) {
 
 /* The index of a LOAD or STORE (linear, elements) or of an INDEX, in the variables of the domain. */
 static ind_expr cg__index_of(const ind__writer *w, uint32_t i) {
-    return w->domain.index[cg__inst(w, i)->index];
+    return w->plan->domain.index[cg__inst(w, i)->index];
 }
 
 static ind_dtype cg__memory_dtype(const ind__writer *w, uint32_t i) {
@@ -102,7 +102,7 @@ typedef struct cg__handover {
 
 /* Number of the buffer among those that are handed over; -1: it is not. */
 static int cg__handed(const ind__writer *w, uint32_t i) {
-    const cg__handover *h = w->handover;
+    const cg__handover *h = w->plan->handover;
     for (uint32_t k = 0; h && k < h->num; k++)
         if (h->buffer[k] == cg__inst(w, i)->source) return (int)k;
     return -1;
@@ -111,7 +111,7 @@ static int cg__handed(const ind__writer *w, uint32_t i) {
 /* "lookback, 0, r0, n0": where an element that is handed over is left. */
 static const char *cg__left(ind__writer *w, uint32_t i) {
     return cg__string(w, "lookback, %d, %s, %s", cg__handed(w, i), cg__expr_string(w, cg__index_of(w, i)),
-                      cg__expr_string(w, w->handover->rows));
+                      cg__expr_string(w, w->plan->handover->rows));
 }
 
 /* "ind_take<float>(ahead1[k], lookback, 0, r0, n0)": that element, which was looked for. */
@@ -158,7 +158,7 @@ static uint32_t cg__r_mask(const ind__writer *w);
    Then its index may rely on there being one: mask[r % B] of B elements is mask[0] if B is 0 or 1. */
 static bool cg__may_be_outside(const ind__writer *w, uint32_t load) {
     int64_t least = 1, elements = 1;
-    if (!w->domain.rrank || w->rooted[load] || w->varies[load] & cg__r_mask(w)) return false;
+    if (!w->plan->domain.rrank || w->plan->rooted[load] || w->plan->varies[load] & cg__r_mask(w)) return false;
     ind__known_bounds(cg__r_numel(w), &least, NULL);
     if (least > 0) return false;
     const ind_expr numel = ind__buffer_numel(&w->schedule->program->buffer[cg__inst(w, load)->source]);
@@ -350,7 +350,7 @@ static void cg__store(ind__writer *w, uint32_t i) {
         cg__join_column(w, i);
         return;
     }
-    if (w->memory[i] && w->vector[i] > 1) { /* gathered for cg__vector_stores */
+    if (w->memory[i] && w->plan->vector[i] > 1) { /* gathered for cg__vector_stores */
         cg__plain_store(w, i);
         return;
     }
@@ -382,7 +382,7 @@ static bool cg__may_be_unused(const ind__writer *w, uint32_t indirect);
 /* "const int t12 = ...": an index read from memory, checked, unless its row has no elements to use it for. */
 static void cg__indirect(ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    const char *extent = cg__expr_string(w, w->domain.index[inst->index]);
+    const char *extent = cg__expr_string(w, w->plan->domain.index[inst->index]);
     const bool maybe = cg__may_be_unused(w, i);
     const char *used = maybe ? cg__string(w, "%s == 0 ? 0 : ", cg__expr_string(w, cg__r_numel(w))) : "";
     const char *check = inst->flags & IND__INST_WRAP ? "ind_index_wrapped" : "ind_index";
@@ -390,7 +390,7 @@ static void cg__indirect(ind__writer *w, uint32_t i) {
         cg__checked(w, i, extent);
         return;
     }
-    if (w->only_check[i])
+    if (w->plan->only_check[i])
         ind__textf(&w->code, "(void)%s(", check);
     else
         ind__textf(&w->code, "const %s t%u = %s(%s)%s(", cg__int(w), i, used, cg__int(w), check);
@@ -559,7 +559,7 @@ static bool cg__is_softmax_sum(const ind__writer *w, uint32_t i) {
 static bool cg__divides_by_softmax_sum(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
     return inst->op == IND_LOOP_DIV && inst->dtype == IND_F32 && cg__is_softmax_sum(w, inst->arg[1]) &&
-           w->varies[i] != w->varies[inst->arg[1]];
+           w->plan->varies[i] != w->plan->varies[inst->arg[1]];
 }
 
 static void cg__divide_by_softmax_sum(ind__writer *w, uint32_t i) {
@@ -599,27 +599,39 @@ static void cg__instruction(ind__writer *w, uint32_t i) {
     }
 }
 
+/* What is written until the caller sets w->variant back, to what is returned, has no vectors. *scalar must last as
+ * long. */
+static const ind__variant *cg__write_scalars(ind__writer *w, ind__variant *scalar) {
+    const ind__variant *before = w->variant;
+    *scalar = *before;
+    scalar->vector = 1;
+    w->variant = scalar;
+    return before;
+}
+
 /* Calls f for every value that the instruction uses: its arguments and the values its indices were made of. */
-static void cg__each_use(ind__writer *w, uint32_t i, void (*f)(ind__writer *w, uint32_t user, uint32_t used)) {
+static void cg__each_use(const ind__writer *w, uint32_t i, void (*f)(void *self, uint32_t user, uint32_t used),
+                         void *self) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op == IND_LOOP_STORE) f(w, i, cg__stored_value(w, i));
+    if (inst->op == IND_LOOP_STORE) f(self, i, cg__stored_value(w, i));
     for (int k = inst->op == IND_LOOP_STORE; k < IND__MAX_ARGS; k++)
-        if (inst->arg[k]) f(w, i, inst->arg[k]);
+        if (inst->arg[k]) f(self, i, inst->arg[k]);
     uint32_t num =
         inst->op == IND_LOOP_INDIRECT ? 1 : inst->num_index; /* an INDIRECT's second entry is its own symbol */
     for (uint32_t k = 0; k < num; k++) {
-        ind_expr e = w->domain.index[inst->index + k];
+        ind_expr e = w->plan->domain.index[inst->index + k];
         if (!ind__expr_has_kind(e, IND_SYMBOL_INDIRECT)) continue;
         ind_expr symbol[64];
         int n = ind__expr_symbols(e, symbol, 64);
         for (int s = 0; s < n && s < 64; s++) {
             const ind_symbol *sym = ind_expr_symbol(symbol[s]);
-            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(w, i, (uint32_t)sym->slot);
+            if (sym && sym->kind == IND_SYMBOL_INDIRECT && (uint32_t)sym->slot < i) f(self, i, (uint32_t)sym->slot);
         }
     }
 }
 
-static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
+static void cg__mark_needed(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
     (void)user;
     w->needed[used] = 1;
 }
@@ -629,7 +641,7 @@ static void cg__mark_needed(ind__writer *w, uint32_t user, uint32_t used) {
 
 /* What a kernel must do for each of its elements, whether or not it uses the result. */
 static bool cg__is_root(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_STORE || w->only_check[i] == IND__CG_CHECK_ONCE;
+    return cg__inst(w, i)->op == IND_LOOP_STORE || w->plan->only_check[i] == IND__CG_CHECK_ONCE;
 }
 
 /* Marks instruction `root`; cg__close_needed then adds all that the marked ones are computed from. */
@@ -643,14 +655,15 @@ static void cg__need_none(ind__writer *w) {
 
 static void cg__close_needed(ind__writer *w) {
     for (uint32_t i = w->body->num_inst; i-- > 1;)
-        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed);
+        if (w->needed[i] && !w->known[i] && !w->value[i]) cg__each_use(w, i, cg__mark_needed, w);
 }
 
 /* Writes, in order, the needed instructions that are not yet known, that need no more than `stage` finished reductions
    and that depend on no variables but those in `allowed` (bits of ind__writer.varies). */
 static void cg__emit(ind__writer *w, uint32_t allowed, int stage) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->needed[i] || w->known[i] || w->value[i] || (w->varies[i] & ~allowed) || w->stage[i] > stage) continue;
+        if (!w->needed[i] || w->known[i] || w->value[i] || (w->plan->varies[i] & ~allowed) || w->plan->stage[i] > stage)
+            continue;
         cg__instruction(w, i);
         w->known[i] = (uint8_t)w->scope;
     }

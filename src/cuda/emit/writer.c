@@ -27,16 +27,6 @@ IND__PRINTF(2, 3) static const char *cg__string(ind__writer *w, const char *form
     return s;
 }
 
-/* The sentence of a plan that says why; lives as long as the plan. */
-IND__PRINTF(2, 3) static void cg__why(ind__writer *w, const char *format, ...) {
-    va_list list;
-    va_start(list, format);
-    const char *s = cg__format(w, format, list);
-    va_end(list);
-    w->variant->why = ind__arena_string(w->arena, s, strlen(s));
-    if (!w->variant->why) cg__fail(w);
-}
-
 /* Opens a scope: "text {". Values written inside are forgotten by cg__end. */
 IND__PRINTF(2, 3) static void cg__begin(ind__writer *w, const char *format, ...) {
     va_list list;
@@ -68,7 +58,7 @@ static void cg__else(ind__writer *w, const char *line) {
 }
 
 static const char *cg__int(const ind__writer *w) {
-    return w->wide ? "long long" : "int";
+    return w->plan->wide ? "long long" : "int";
 }
 
 /* Also an output that may be bound to the memory of a donated input. */

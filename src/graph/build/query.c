@@ -28,3 +28,7 @@ ind_tensor ind_named(ind_tensor x, const char *name) {
     }
     return x;
 }
+
+static const ind__node *graph__producer_of(const ind_graph *g, uint32_t tensor) {
+    return &g->node[g->tensor[tensor].node];
+}

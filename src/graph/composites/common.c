@@ -1,4 +1,5 @@
 /* ------------------------------------------------------------------------------------------------ >>composites */
+
 /* Ops of IND_COMPOSITES become others here, through the builders that a caller has. Their operands and attributes have
    been checked against the table; a failure of an op inside is the composite's. */
 
@@ -12,8 +13,6 @@ typedef struct ind__expansion {
     const ind__attr *a;
     ind_tensor y; /* the result */
 } ind__expansion;
-
-typedef void (*ind__expander)(ind__expansion *e);
 
 static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 static void ind__refuse(ind__expansion *e, ind_status status, const char *format, ...) {
@@ -131,7 +130,7 @@ static bool ind__known_number(ind__expansion *e, ind_expr size, const char *what
     char text[100];
     if (ind_expr_is_int(size, n)) return true;
     ind_expr_print(size, text, sizeof text);
-    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, for what is computed hangs on it", what, text);
+    ind__refuse(e, IND_NOT_SUPPORTED, "%s is %s; it must be a number, the computation depends on it", what, text);
     return false;
 }
 
@@ -146,4 +145,22 @@ static ind_tensor ind__part(ind_tensor x, int dim, int64_t from, int64_t to) {
 
 static ind_tensor ind__sum_last(ind_tensor x, int dim, bool keepdim) {
     return ind_sum(x, &dim, 1, keepdim, IND_DTYPE_NONE);
+}
+
+/* Operand k as the numbers that the first two promote to, if it is bool, of which there is no difference. */
+static ind_tensor ind__as_number(const ind__expansion *e, int k) {
+    if (ind_tensor_dtype(e->x[k]) != IND_BOOL) return e->x[k];
+    return ind_cast(e->x[k], ind__result_type(e->g, e->node->operand, 2));
+}
+
+static const double ind__two_pi = 6.283185307179586476925286766559;
+
+/* A tensor without dimensions that holds a size. */
+static ind_tensor ind__size_number(const ind__expansion *e, ind_expr size, ind_dtype dtype) {
+    ind_tensor one = ind_arange(e->g, size, ind_expr_add(size, ind__e(e, 1)), ind__e(e, 1), dtype);
+    return ind_select(one, 0, ind__e(e, 0));
+}
+
+static ind_tensor ind__pick(const ind__expansion *e, ind_tensor x, int dim, int64_t i) {
+    return ind_select(x, dim, ind__e(e, i));
 }

@@ -18,25 +18,14 @@ typedef struct graph__lower_walk {
     bool deterministic;     /* scatters join what meets in the order of the points */
 } graph__lower_walk;
 
-typedef struct graph__lower_ctx graph__lower_ctx;
-typedef ind_value (*graph__lower_element_fn)(ind_ops *o, const ind_expr *index, int rank, graph__lower_ctx *l);
 typedef void (*graph__lower_scatter_fn)(ind_ops *o, const ind_expr *index, int rank, uint32_t to, graph__lower_ctx *l);
-typedef ind_status (*graph__lower_fn)(graph__lower_ctx *l, ind__box **results);
-
-typedef struct graph__lowering_row {
-    graph__lower_fn lower;
-    graph__lower_element_fn element;
-    ind_loop_op op, bool_op;
-} graph__lowering_row;
-
-static const graph__lowering_row *graph__lowering_of(ind_graph_op op);
 
 /* The node being lowered: what its loop functions are given. */
 struct graph__lower_ctx {
     const graph__lower_walk *w;
     ind_context *context;
     const ind__node *node;
-    const graph__lowering_row *row;
+    const ind__implementation *row;
     const ind__tensor_info *result;  /* of the first result; the others follow */
     ind_dtype compute;               /* type the operands are cast to */
     graph__lower_element_fn element; /* of the pointwise loop or the reduction being recorded */
@@ -160,4 +149,10 @@ static ind_value graph__lower_scaled(ind_ops *o, const graph__lower_ctx *l, ind_
     graph__typed_number f = graph__typed_number_of(factor);
     if (l->compute == IND_BOOL) return f.i || f.f != 0 ? x : ind_op_constant_int(o, 0, IND_BOOL);
     return f.i == 1 || f.f == 1 ? x : ind_op_mul(o, x, graph__lower_number(o, f, l->compute));
+}
+
+/* Operand k in memory: a kernel reads each of its elements many times. */
+static ind__box *graph__stored_operand(graph__lower_ctx *l, uint32_t k) {
+    ind__box *x = graph__lower_operand_box(l, k);
+    return ind__box_realise(l->w->program, x) == IND_OK ? x : NULL;
 }

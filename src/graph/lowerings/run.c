@@ -48,7 +48,7 @@ static ind_status graph__lower_failed(ind_context *c, const ind__node *n, ind_st
 
 static ind_status graph__lower_node(graph__lower_walk *w, uint32_t number) {
     const ind__node *n = &w->graph->node[number];
-    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = graph__lowering_of(n->op)};
+    graph__lower_ctx l = {.w = w, .context = w->graph->context, .node = n, .row = ind__implementation_of(n->op)};
     ind__box *few[5] = {NULL}, **results = few;
     if (n->num_results > sizeof few / sizeof *few) {
         results = ind__arena_alloc(&w->program->arena, n->num_results * sizeof *results);

@@ -76,3 +76,26 @@ static void graph__emit_scatter(ind_ops *o, const graph__lower_ctx *l, uint32_t 
     rank = graph__placed(l, at, rank, placed);
     ind__emit_scatter(o, to, placed, rank, v, mask, l->mode);
 }
+
+/* An index into a dimension, read from memory, and in *mask whether it and those before are in range: what is not is
+   reported, and stores nothing. */
+static ind_expr graph__lower_target(ind_ops *o, ind_value v, ind_expr size, bool wrap, ind_value *mask) {
+    v = graph__lower_cast(o, v, IND_I64);
+    o->checked = o->capture && o->capture->checked;
+    ind_expr at = ind_op_indirect(o, v, size, wrap);
+    o->checked = false;
+    if (!ind__ok(at) || !ind__expr_has_kind(at, IND_SYMBOL_INDIRECT)) return at;
+    ind_expr least = wrap ? ind_expr_sub(ind_int(size.context, 0), size) : ind_int(size.context, 0);
+    ind_value inside = ind_op_and(o, ind_op_ge(o, v, ind_op_index(o, least, IND_I64)),
+                                  ind_op_lt(o, v, ind_op_index(o, size, IND_I64)));
+    *mask = mask->id ? ind_op_and(o, *mask, inside) : inside;
+    return at;
+}
+
+static ind_status graph__lower_zeros(graph__lower_ctx *l, ind_dtype dtype, const ind_expr *size, int rank,
+                                     ind__box **out) {
+    l->number = 0;
+    l->number_int = 0;
+    ind_status status = graph__lower_loop(l, dtype, size, rank, graph__number_element, out);
+    return status ? status : ind__box_realise(l->w->program, *out);
+}

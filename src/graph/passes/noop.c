@@ -9,21 +9,6 @@ static bool graph__lossless(ind_dtype narrow, ind_dtype wide) {
     return narrow == IND_BOOL || ind_dtype_promote(narrow, wide) == wide;
 }
 
-/* Where dimension d of the result of a permute or transpose comes from. */
-static int graph__permuted_dim(const ind__node *n, int rank, int d) {
-    int64_t v[2] = {0, 0};
-    if (n->op == IND_OP_PERMUTE) {
-        (void)ind_expr_is_int(n->attr[0].list[d], &v[0]);
-        return (int)(v[0] < 0 ? v[0] + rank : v[0]);
-    }
-    for (int k = 0; k < 2; k++) v[k] = n->attr[k].i < 0 ? n->attr[k].i + rank : n->attr[k].i;
-    return (int)(d == v[0] ? v[1] : d == v[1] ? v[0] : d);
-}
-
-static bool graph__is_permute_op(const ind__node *n) {
-    return n->op == IND_OP_PERMUTE || n->op == IND_OP_TRANSPOSE;
-}
-
 /* x, if n or n over another permutation puts every dimension back where it was. */
 static uint32_t graph__unpermuted(const graph__rewrite *r, const ind__node *n) {
     const ind__node *inner = graph__producer_of(r->to, n->operand[0]);

@@ -1,4 +1,5 @@
 /* ------------------------------------------------------------------------------------------------ >>shapes */
+
 /* What each op gives for its operands: dtypes and sizes as PyTorch documents them. Sizes that are not known to be equal
    are an error that says which; nothing is guessed from hints. */
 
@@ -29,8 +30,6 @@ typedef struct ind__infer {
     char scratch[8][360]; /* texts of operands and types while an error is written */
     int next_scratch;
 } ind__infer;
-
-typedef ind_status (*ind__rule)(ind__infer *in);
 
 static ind_status ind__reject(ind__infer *in, ind_status status, const char *format, ...) IND__PRINTF(3, 4);
 static ind_status ind__reject(ind__infer *in, ind_status status, const char *format, ...) {

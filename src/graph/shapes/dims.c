@@ -72,3 +72,38 @@ static ind_status ind__broadcast(ind__infer *in, ind__shape *s, uint32_t k, int 
     }
     return IND_OK;
 }
+
+static ind_status ind__need_sizes(ind__infer *in, const ind_expr *size, int rank) {
+    for (int d = 0; d < rank; d++) {
+        if (!ind_known_le(ind_int(in->c, 0), size[d])) {
+            return ind__reject(in, IND_OUT_OF_RANGE, "size %s (dim %d) may be negative", ind__say_size(in, size[d]), d);
+        }
+    }
+    return IND_OK;
+}
+
+/* The attribute of kind dtype, where it is given (or has a default in the table). */
+static ind_dtype ind__given_dtype(const ind__infer *in, ind_dtype otherwise) {
+    for (uint32_t i = 0; i < in->g->schema[in->op].num_attrs; i++) {
+        if (in->attr[i].kind == IND__ATTR_DTYPE) return (ind_dtype)in->attr[i].i;
+    }
+    return otherwise;
+}
+
+/* Can an opaque call be told these sizes? Its strides are numbers: of sizes from data only the first, as it is. */
+static bool ind__is_opaque_type(const ind_expr *size, int rank) {
+    for (int d = 0; d < rank; d++) {
+        if (ind__expr_has_kind(size[d], IND_SYMBOL_UNBACKED) && (d > 0 || !ind_expr_symbol(size[d]))) return false;
+    }
+    return true;
+}
+
+static ind_status ind__need_tensors(ind__infer *in) {
+    if (in->num_operands > 0) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "at least one tensor is needed");
+}
+
+static ind_status ind__need_positive(ind__infer *in, ind_expr e, const char *what) {
+    if (ind_known_lt(ind_int(in->c, 0), e)) return IND_OK;
+    return ind__reject(in, IND_INVALID_ARGUMENT, "%s %s; it must be greater than 0", what, ind__say_size(in, e));
+}

@@ -30,7 +30,7 @@ static ind_status ind__check_operands(ind__infer *in) {
         const ind__tensor_info *x = &in->g->tensor[id];
         if (in->op == IND_OP_EXTERN && !ind__is_opaque_type(x->size, x->rank)) {
             return ind__reject(in, IND_NOT_SUPPORTED,
-                               "%s is %s: an opaque call is given numbers, and where to find a size that comes from "
+                               "%s is %s: an extern call takes numbers, and where to find a size that comes from "
                                "data; only dimension 0 can be one, and by itself",
                                ind__say_name(in, k), ind__say_type(in, k));
         }
@@ -145,12 +145,7 @@ static ind_status ind__check_arguments_of(ind__infer *in) {
 
 static ind_status ind__infer_results(ind__infer *in) {
     if (ind__check_arguments_of(in)) return in->status;
-    if (in->op == IND_OP_INPUT || in->op == IND_OP_CONST) {
-        return ind__reject(in, IND_INVALID_ARGUMENT, "made by ind_input and ind_constant only");
-    }
-    ind__rule rule = ind__rules[in->op];
-    if (!rule) rule = ind__rule_pointwise;
-    if (rule(in)) return in->status;
+    if (ind__implementation_of(in->op)->rule(in)) return in->status;
     for (uint32_t r = 0; r < in->num_results; r++) {
         if (ind__check_result(in, &in->result[r])) return in->status;
     }

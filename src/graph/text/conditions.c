@@ -204,7 +204,7 @@ static ind_status ind__add_length_fact(ind_graph *g, ind_expr e, const char *tex
         if (ind__holds_length(g, &g->node[i], u->symbol))
             return ind__graph_fail(g, IND_INVALID_ARGUMENT,
                                    "fact: %s comes after an op of the user's or in place with %s in its size; it must "
-                                   "stand right behind the %s that makes it",
+                                   "directly follow the %s that makes it",
                                    text, name, op);
     }
     ind_facts *before = ind__graph_enter(g);
@@ -221,7 +221,7 @@ static ind_status ind__add_condition(ind_graph *g, ind_expr e, const char *text,
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED) && guard)
         return ind__graph_fail(g, IND_NOT_SUPPORTED,
                                "guard: %s is about a size that comes from data, which no launch can check; a fact "
-                               "behind the op that makes it is checked where it is counted",
+                               "after the op that makes it is checked where it is counted",
                                text);
     if (ind__expr_has_kind(e, IND_SYMBOL_UNBACKED)) return ind__add_length_fact(g, e, text);
     ind_expr now = ind__under_facts(g, e);

@@ -645,8 +645,8 @@ ind_status ind_guard(ind_facts *f, ind_expr condition, bool *holds) {
     if (ind__expr_has_kind(known, IND_SYMBOL_UNBACKED) || !ind__expr_is_size(known)) {
         char text[512];
         ind_expr_print(condition, text, sizeof text);
-        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it hangs on %s, which has no hint", text,
-                         ind__expr_is_size(known) ? "data" : "a loop index");
+        return ind__fail(c, IND_NOT_SUPPORTED, "whether %s cannot be decided: it depends on %s, which has no hint",
+                         text, ind__expr_is_size(known) ? "data" : "a loop index");
     }
     status = ind_expr_eval(known, ir__hint_of, NULL, &v);
     if (status) return status;

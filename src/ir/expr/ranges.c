@@ -44,10 +44,39 @@ static bool ir__le_some(ind_expr a, ind_expr b, bool deep) {
     return false;
 }
 
+/* The divisor of t, a quotient by a positive number; else 0. */
+static int64_t ir__divisor_of(ir__term t) {
+    int64_t n = 0;
+    bool quotient = ind__ok(t.m) && ind_expr_query_kind(t.m) == IND_EXPR_FLOORDIV;
+    return quotient && ind_expr_is_int(ind_expr_arg(t.m, 1), &n) && n > 0 ? n : 0;
+}
+
+/* b with c*n/m times its quotient u = k * (y // n), y >= 0, if that is less: what t = c * (x // m) of a needs. */
+static ind_expr ir__with_part(ind_expr b, ir__term t, ir__term u) {
+    int64_t m = ir__divisor_of(t), n = ir__divisor_of(u), part, least;
+    if (!m || !n || n % m || t.c <= 0 || ind__mul_overflow(t.c, n / m, &part) || part >= u.c)
+        return ir__expr_none(b.context);
+    ind_expr_bounds(u.m, &least, NULL);
+    if (least < 0) return ir__expr_none(b.context);
+    return ind_expr_sub(b, ind_expr_mul(ind_int(b.context, u.c - part), u.m));
+}
+
+/* a <= b where b has more of a quotient than a needs: CeilDiv(x, 8) <= 3 * CeilDiv(x, 16) as 2 of them are enough. */
+static bool ir__le_by_part(ind_expr a, ind_expr b) {
+    enum { IR__MOST_PAIRS = 64 };
+    if (ir__num_terms(a) * ir__num_terms(b) > IR__MOST_PAIRS) return false;
+    for (int i = 0; i < ir__num_terms(a); i++)
+        for (int k = 0; k < ir__num_terms(b); k++) {
+            ind_expr less = ir__with_part(b, ir__term_of(ir__term_at(a, i)), ir__term_of(ir__term_at(b, k)));
+            if (ind__ok(less) && ind_known_le(a, less)) return true;
+        }
+    return false;
+}
+
 /* A maximum in a is one of its arguments. Hints refute most pairs at once. */
 bool ind__known_le_max(ind_expr a, ind_expr b) {
     if (!ind__ok(a) || !ind__ok(b) || ind_hint(a) > ind_hint(b)) return false;
-    if (ir__le_some(a, b, true)) return true;
+    if (ir__le_some(a, b, true) || ir__le_by_part(a, b)) return true;
     ind_expr most, term = ir__max_term(a, &most);
     for (int i = 0; ind__ok(term) && i < ind_expr_num_args(most); i++)
         if (!ir__le_some(ir__at_argument(a, term, most, i), b, true)) return false;

@@ -258,7 +258,7 @@ ind_status ind_extern_register(ind_context *context, const ind_extern_desc *desc
         const ind_extern_desc *d = &old->desc;
         bool same = d->host == desc->host && d->cuda == desc->cuda && d->shape == desc->shape && d->user == desc->user;
         return same ? IND_OK
-                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another opaque call is registered as %s",
+                    : ind__fail(context, IND_INVALID_ARGUMENT, "extern: another extern call is registered as %s",
                                 desc->name);
     }
     ind__lists_lock(context);
@@ -302,11 +302,11 @@ void ind__function_print_signature(ind__text *t, const ind__function *f) {
 
 ind_status ind__call_needs(ind_context *c, const ind__opaque *call, ind_device device) {
     if (!call->op)
-        return ind__fail(c, IND_NOT_SUPPORTED, "%s: nobody registered this opaque call (ind_extern_register)",
+        return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call is not registered (ind_extern_register)",
                          call->name);
     bool host = device == IND_DEVICE_HOST;
     if (host ? call->op->desc.host != NULL : call->op->desc.cuda != NULL) return IND_OK;
-    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this opaque call has no %s callback (ind_extern_register)", call->name,
+    return ind__fail(c, IND_NOT_SUPPORTED, "%s: this extern call has no %s callback (ind_extern_register)", call->name,
                      host ? "host" : "cuda");
 }
 

@@ -123,7 +123,7 @@ static ind_status ir__verify_store(const ind__lowered *p, uint32_t loop, uint32_
         bool plain = b->partial && b->run > 1 && i->reduction && i->flags == IND__INST_RUN && !i->arg[1];
         return plain && ind_expr_same(ir__run_index(body, size, b->run), body->index[i->index])
                    ? IND_OK
-                   : ir__body_broken(body, store, "joins something else than the values of a run of rows");
+                   : ir__body_broken(body, store, "combines other values than those of a block of rows");
     }
     if (!b->mutates)
         return i->arg[1] || i->reduction || i->flags || b->run
@@ -170,7 +170,7 @@ ind_status ind__lowered_verify(const ind__lowered *p) {
             if (x->op == IND_LOOP_LOAD && b->kind == IND__BUFFER_COMPUTED && b->loop >= l)
                 return ir__body_broken(loop->body, i, "reads a buffer that is written later");
             if (x->op == IND_LOOP_LOAD && b->partial && !ir__joins_partials(p, loop, b))
-                return ir__body_broken(loop->body, i, "does not join all that the first stage stored, as it did");
+                return ir__body_broken(loop->body, i, "does not combine all that the first stage stored");
             if (ind_dtype_compute(b->dtype) != (ind_dtype)x->dtype)
                 return ir__body_broken(loop->body, i, "its type is not the buffer's");
             status = x->op == IND_LOOP_LOAD ? ir__verify_old_version(p, l, i) : ir__verify_store(p, l, i);

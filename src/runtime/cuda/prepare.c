@@ -86,7 +86,7 @@ static ind_status rt__cuda_leave_cluster(ind_module *m, ind__variant *v, void *f
     const bool last = !way;
     if (last) way = v->alone;
     if (!way) return rt__cuda_crowded(m, v);
-    ind__log(m->context, 2, "cuda: kernel %s: the device has no place for %d blocks together, so %s", v->entry,
+    ind__log(m->context, 2, "cuda: kernel %s: the device cannot run a cluster of %d blocks, so %s", v->entry,
              v->cluster, ind__strategy_text(way->strategy));
     const int blocks = v->cluster;
     *v = *way;

@@ -50,7 +50,7 @@ static ind_status rt__cuda_count_clusters(ind_module *m, const ind__variant *v, 
 }
 
 static ind_status rt__cuda_crowded(ind_module *m, const ind__variant *v) {
-    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device has no place for %d blocks together",
+    return ind__fail(m->context, IND_NOT_SUPPORTED, "cuda: kernel %s: the device cannot run a cluster of %d blocks",
                      v->entry, v->cluster);
 }
 
@@ -181,8 +181,7 @@ static void rt__cuda_take_way(ind_module *m, ind__variant *v, const char *arch) 
     if (!local) return;
     rt__pack_key(way->source, way->source_bytes, arch, key);
     less = rt__local_bytes(rt__pack_find(m->executable->runtime, key));
-    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, built otherwise %d", v->entry, local,
-             less);
+    ind__log(m->context, 3, "cuda: kernel %s needs %d bytes of local memory, its fallback %d", v->entry, local, less);
     if (less < local) {
         *v = *way;
         v->spilled = local;

@@ -129,9 +129,10 @@ static bool sched__row_versions(sched__fuser *f, uint32_t g, const sched__domain
     return true;
 }
 
-static bool sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
-    return !x->combines && !y->combines && !(x->sorts && y->sorts) &&
-           x->num_scans + y->num_scans <= f->policy.max_scans;
+static ind_fusion_reason sched__scans_together(const sched__fuser *f, const sched__group *x, const sched__group *y) {
+    if (x->combines || y->combines) return IND_FUSION_SCAN_FUNCTION;
+    if (x->sorts && y->sorts) return IND_FUSION_TWO_SORTS;
+    return x->num_scans + y->num_scans <= f->policy.max_scans ? IND_FUSION_FUSED_VERTICAL : IND_FUSION_TWO_SCANS;
 }
 
 static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uint32_t b, const sched__fit *fit) {
@@ -143,12 +144,14 @@ static ind_fusion_reason sched__check_templates(sched__fuser *f, uint32_t a, uin
     if (rows &&
         (!sched__row_versions(f, a, d, fit->map_a, product) || !sched__row_versions(f, b, d, fit->map_b, product)))
         return IND_FUSION_MUTATION;
-    if ((x->run || y->run) && (x->scans || y->scans || product)) return IND_FUSION_RUNS;
+    if ((x->run || y->run) && (x->scans || y->scans)) return IND_FUSION_RUNS_SCAN;
+    if ((x->run || y->run) && product) return IND_FUSION_RUNS_PRODUCT;
     if (x->run && y->run && x->run != y->run) return IND_FUSION_RUNS;
     if ((x->scans || y->scans) && f->policy.disable_scans) return IND_FUSION_DISABLED;
     if ((x->sorts || y->sorts) && f->policy.disable_sorts) return IND_FUSION_SCAN;
     if ((x->sorts || y->sorts) && (x->mutates || y->mutates)) return IND_FUSION_MUTATION;
-    if (x->scans && y->scans && !sched__scans_together(f, x, y)) return IND_FUSION_TWO_SCANS;
+    const ind_fusion_reason scans = x->scans && y->scans ? sched__scans_together(f, x, y) : IND_FUSION_FUSED_VERTICAL;
+    if (!sched__fused(scans)) return scans;
     if (x->scans && y_dot) return IND_FUSION_PROLOGUE;
     if (x_dot && y->scans) return IND_FUSION_REDUCTION_AFTER_TEMPLATE;
     if (x_dot && y_dot) return IND_FUSION_TWO_TEMPLATES;

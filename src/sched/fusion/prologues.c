@@ -1,18 +1,34 @@
 /* ---- prologues: what a matrix product reads is computed where it loads it. */
 
-/* May all that the loop does be done again for each tile, and nothing of it be wanted elsewhere? */
-static bool sched__is_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
+/* May the loop be computed again for each tile, and is all it stores read by the product alone? Else the reason. */
+static ind_fusion_reason sched__check_inlinable(const sched__fuser *f, uint32_t l, uint32_t a, uint32_t b) {
     const ind_body *body = f->program->loop[l].body;
     for (uint32_t i = 1; i < body->num_inst; i++) {
         const ind__inst *in = &body->inst[i];
-        if (in->op == IND_LOOP_INDIRECT || in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return false;
+        if (in->op == IND_LOOP_INDIRECT) return IND_FUSION_PROLOGUE_GATHERED;
+        if (in->op == IND_LOOP_REDUCE || in->op == IND_LOOP_SCAN) return IND_FUSION_PROLOGUE_REDUCED;
         if (in->op != IND_LOOP_STORE) continue;
-        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return false;
-        if (sched__stored(f, in->source, a, b)) return false;
+        if (in->arg[1] || in->reduction || in->flags & IND__INST_SCATTER) return IND_FUSION_PROLOGUE_PARTIAL;
+        if (sched__stored(f, in->source, a, b)) return IND_FUSION_PROLOGUE_SHARED;
     }
     for (uint32_t i = f->first_access[l]; i < f->first_access[l + 1]; i++)
-        if (f->access[i].whole || f->access[i].size) return false;
-    return true;
+        if (f->access[i].whole || f->access[i].size) return IND_FUSION_PROLOGUE_PARTIAL;
+    return IND_FUSION_FUSED_PROLOGUE;
+}
+
+/* Why the group cannot be computed where a product loads its operands, whatever the product is. */
+static ind_fusion_reason sched__check_pointwise(const sched__group *x) {
+    if (x->domain->rrank || x->scans) return IND_FUSION_PROLOGUE_REDUCED;
+    if (x->mutates) return IND_FUSION_MUTATION;
+    if (x->call) return IND_FUSION_EXTERN;
+    return x->dot == IND__SCHED_NONE ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_TWO_TEMPLATES;
+}
+
+/* Is the access the only kind that a prologue serves, a plain load of an operand? Else the reason. */
+static ind_fusion_reason sched__check_operand(const ind__access *at, bool product) {
+    if (at->masked) return IND_FUSION_PROLOGUE_PADDED;
+    if (at->indirect) return IND_FUSION_PROLOGUE_GATHERED;
+    return at->operand && product ? IND_FUSION_FUSED_PROLOGUE : IND_FUSION_PROLOGUE_SHARED;
 }
 
 /* The domain's variables at the element with linear index `read` of a buffer that is written at `made`, if that is
@@ -136,14 +152,18 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     const sched__group *x = &f->group[a], *y = &f->group[b];
     const ind__access *read = NULL;
     if (f->policy.disable || f->policy.disable_prologue) return IND_FUSION_DISABLED;
-    bool pointwise = !x->domain->rrank && !x->scans && !x->mutates && !x->call && x->dot == IND__SCHED_NONE;
-    if (!pointwise || y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
-    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l])
-        if (!sched__is_inlinable(f, l, a, b)) return IND_FUSION_PROLOGUE;
+    ind_fusion_reason reason = sched__check_pointwise(x);
+    if (!sched__fused(reason)) return reason;
+    if (y->dot == IND__SCHED_NONE || y->mutates) return IND_FUSION_PROLOGUE;
+    for (uint32_t l = x->head; l != IND__SCHED_NONE; l = f->next_loop[l]) {
+        reason = sched__check_inlinable(f, l, a, b);
+        if (!sched__fused(reason)) return reason;
+    }
     for (sched__walk w = sched__first(f, b); w.at; sched__next(f, &w)) {
         uint32_t writer = sched__writer(f, w.at->buffer);
         if (w.at->write || writer == IND__SCHED_NONE || f->group_of[writer] != a) continue;
-        if (!w.at->operand || w.at->masked || w.at->indirect || w.loop != y->dot) return IND_FUSION_PROLOGUE;
+        reason = sched__check_operand(w.at, w.loop == y->dot);
+        if (!sched__fused(reason)) return reason;
         read = w.at;
     }
     if (!read) return IND_FUSION_PROLOGUE;
@@ -162,7 +182,7 @@ static ind_fusion_reason sched__can_inline(sched__fuser *f, uint32_t a, uint32_t
     if (sched__care(f, a, b)) return IND_FUSION_MEMORY;
     if (!sched__inlining_pays(f, a, own, read->index)) return IND_FUSION_NO_GAIN;
     if (sched__too_large(f, a, b)) return IND_FUSION_TOO_LARGE;
-    const ind_fusion_reason reason = sched__check_cycle(f, a, b);
+    reason = sched__check_cycle(f, a, b);
     if (!sched__fused(reason)) return reason;
     *fit = own;
     return IND_FUSION_FUSED_PROLOGUE;

@@ -4,7 +4,7 @@
 /* Opens the loop over the rows of the batch, and declares the row. */
 static void cg__begin_batch(ind__writer *w, bool loads) {
     const ind__variant *v = w->variant;
-    const char *name = w->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
+    const char *name = w->plan->domain.rank == 1 ? "i0" : "p", *rows = cg__expr_string(w, cg__p_numel(w));
     cg__unroll(w);
     cg__begin(w, "for (int b = 0; b < %d; b++)", v->batch);
     ind__textf(&w->code, "const %s %s = first + b * %d;\n", cg__int(w), name, v->rows / v->batch);
@@ -12,10 +12,10 @@ static void cg__begin_batch(ind__writer *w, bool loads) {
         cg__begin(w, "if (%s < %s)", name, rows);
     else
         ind__textf(&w->code, "if (%s >= %s) return;\n", name, rows);
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
 }
 
 /* The loads of sweep s that need nothing of other sweeps, of all rows of the batch. */
@@ -50,10 +50,6 @@ static ind_status cg__emit_reduction(ind__writer *w) {
     cg__sweep sweep[IND__CG_MAX_SWEEPS];
     int n = cg__sweeps(w, sweep);
     if (cg__splits_rows(w)) return cg__emit_split(w, &sweep[0]);
-    if (cg__in_registers(w) && (w->variant->strategy != IND_STRATEGY_ROW_STAGED || w->variant->held))
-        cg__choose_kept(w);
-    else
-        memset(w->kept, 0, w->body->num_inst);
     for (int s = 0; s < n; s++) cg__emit_shared_states(w, &sweep[s]);
     cg__emit_team_columns(w);
     cg__emit_row_position(w);

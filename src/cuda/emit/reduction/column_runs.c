@@ -4,8 +4,8 @@
 /* The partial result of the column at hand: "out0[run * 1024 + r0]". */
 static const char *cg__column_element(ind__writer *w, uint32_t i) {
     ind_expr zero[IND_MAX_RANK];
-    for (int v = 0; v < w->domain.rank; v++) zero[v] = ind_int(w->context, 0);
-    ind_expr column = ind__substitute(cg__index_of(w, i), w->domain.var, zero, w->domain.rank);
+    for (int v = 0; v < w->plan->domain.rank; v++) zero[v] = ind_int(w->context, 0);
+    ind_expr column = ind__substitute(cg__index_of(w, i), w->plan->domain.var, zero, w->plan->domain.rank);
     const char *columns = cg__expr_string(w, cg__r_numel(w));
     return cg__string(w, "%s[run * %s + %s]", cg__buffer(w, cg__inst(w, i)->source), columns,
                       cg__expr_string(w, column));
@@ -52,7 +52,7 @@ static void cg__emit_columns(ind__writer *w) {
 /* Opens the loop over the rows of the block's run, and declares the row. Warps take turns; a block as a whole takes one
    row after the other. */
 static void cg__begin_run(ind__writer *w) {
-    bool one = w->domain.rank == 1, teams = cg__has_teams(w);
+    bool one = w->plan->domain.rank == 1, teams = cg__has_teams(w);
     const char *name = one ? "i0" : "p", *type = cg__int(w), *rows = cg__expr_string(w, cg__p_numel(w));
     ind__textf(&w->code, "const %s run = blockIdx.x;\n", type);
     cg__emit_columns(w);
@@ -69,7 +69,7 @@ static void cg__store_columns(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__joins_run(w, i)) continue;
         ind_dtype memory = cg__memory_dtype(w, i);
-        bool vector = n > 1 && w->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
+        bool vector = n > 1 && w->plan->domain.rrank == 1 && n * ind_dtype_bytes(memory) <= 32;
         const char *base = w->var[last], *element = cg__column_element(w, i);
         if (vector) ind__textf(&w->code, "ind_vec<%s, %d> y%u;\n", cg__types[memory].memory, n, i);
         if (n > 1) cg__unroll(w);
@@ -89,7 +89,7 @@ static void cg__store_columns(ind__writer *w) {
 static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     const ind__variant *v = w->variant;
     int n = v->vector, columns = cg__team_columns(w);
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r";
     int scopes = cg__emit_sweep_loops(w);
     if (n > 1) cg__unroll(w);
@@ -101,9 +101,9 @@ static void cg__store_team_columns(ind__writer *w, uint32_t i) {
     cg__begin(w, "for (int %s = threadIdx.x; %s < %s; %s += %d)", r, r, cg__expr_string(w, cg__r_numel(w)), r,
               v->threads);
     if (one_r)
-        w->var[w->domain.rank] = "r0";
+        w->var[w->plan->domain.rank] = "r0";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
     cg__use(w, IND__CG_JOIN_SHARED);
     ind__textf(&w->code, "%s = ind_join_shared<%d, %d>(&team_%u[0][%s]).value;\n", cg__column_element(w, i), v->rows,
                columns, i, r);
@@ -135,16 +135,17 @@ static void cg__emit_team_columns(ind__writer *w) {
 /* Which row (P point) this thread works on, and which part of it. */
 static void cg__emit_row_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
+    bool one = w->plan->domain.rank == 1, column = v->strategy == IND_STRATEGY_COLUMN;
     const char *name = one ? "i0" : "p", *type = cg__int(w);
-    const char *rows = cg__expr_string(w, cg__p_numel(w)), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    const char *rows = cg__expr_string(w, cg__p_numel(w)),
+               *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
     int per_row = column ? v->rows : cg__row_threads(w);
     if (column) {
         ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", per_row, per_row);
         ind__textf(&w->code, "const %s column = %s * %d + x;\n", type, block, per_row);
         ind__textf(&w->code, "const bool live = column < %s;\n", rows);
         if (!cg__shares_states(w)) ind__textf(&w->code, "if (!live) return;\n");
-        if (w->domain.rank)
+        if (w->plan->domain.rank)
             ind__textf(&w->code, "const %s %s = live ? column : (%s)(%s) - 1;\n", type, name, type, rows);
     } else if (w->kernel->run) {
         ind__textf(&w->code,
@@ -162,29 +163,16 @@ static void cg__emit_row_position(ind__writer *w) {
         if (v->shifted) return;
     } else if (cg__has_cluster(w)) {
         cg__begin_cluster(w);
-        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
+        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x / %d;\n", type, name, v->cluster);
         ind__textf(&w->code, "ind_cluster_begun();\n");
     } else {
         ind__textf(&w->code, "const int lane = threadIdx.x%s;\n", cg__is_fitted(w) ? ", threads = blockDim.x" : "");
         cg__emit_piece(w);
-        if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
+        if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, name);
     }
     if (one)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__emit_within(w);
 }
-
-/* Memory moves `rate` bytes in a nanosecond and answers after about 800, so that rate * 800 must be under way: of an
-   H200, 3.8 MB, 29 KB of each multiprocessor. Two blocks there of 512 threads with 128 bytes each have 128 KB, and
-   leave 64 registers to a thread; all run at once, so that none waits for another to end. (Sum of 2^28 f32, us: 1, 2, 4
-   blocks of 512 with 128 bytes 235.6, 234.0, 235.1, with 64 bytes 244.8, 236.0, 235.4; 4 of 256 with 64 bytes 236.4.)
- */
-enum {
-    IND__CG_SPLIT_THREADS = 512,
-    IND__CG_SPLIT_PER_SM = 2,
-    IND__CG_SPLIT_FLIGHT = 128,    /* bytes */
-    IND__CG_SPLIT_BYTES = 32 << 10 /* that a block reads at the least: what a multiprocessor's part of the rate moves in
-                                      a microsecond, about what it costs to leave states and join them */
-};

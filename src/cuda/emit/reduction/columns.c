@@ -12,8 +12,9 @@ static int cg__split_shared_rows(const ind__writer *w) {
 
 /* One row: the vector of neighbouring columns that start at `column`. */
 static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
-    int v = w->domain.rank - 1, n = w->variant->vector;
+    int v = w->plan->domain.rank - 1, n = w->variant->vector;
     const char *base = w->var[v];
+    ind__variant scalar;
     if (n > 1) {
         cg__emit(w, ~(1u << v), s->stage);
         cg__vector_loads(w, v);
@@ -23,12 +24,12 @@ static void cg__emit_column_chunk(ind__writer *w, const cg__sweep *s) {
         w->var[v] = cg__string(w, "(%s + j)", base);
         if (w->linear_name[v]) w->linear_name[v] = "(column + j)";
     }
-    w->variant->vector = 1; /* along the row */
+    const ind__variant *columns = cg__write_scalars(w, &scalar); /* along the row */
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage);
     cg__emit_accumulate(w, s, "r");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = columns;
     if (n == 1) return;
     cg__end(w);
     w->var[v] = base;
@@ -42,12 +43,12 @@ static void cg__emit_column_rows(ind__writer *w, const cg__sweep *s) {
     const ind__variant *v = w->variant;
     int rows = v->threads / (cg__split_columns(w) / v->vector);
     cg__begin(w, "if (live)");
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "column";
     else
-        cg__split_linear(w, "column", 0, w->domain.rank);
+        cg__split_linear(w, "column", 0, w->plan->domain.rank);
     cg__need_sweep(w, s);
-    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->domain.rank - 1) : 0), s->stage);
+    cg__emit(w, cg__p_mask(w) & ~(v->vector > 1 ? 1u << (w->plan->domain.rank - 1) : 0), s->stage);
     cg__emit_split_loop(w, s, cg__string(w, "(%s)blockIdx.y * %d + y", cg__int(w), rows),
                         cg__string(w, "%s * %d", cg__expr_string(w, v->splits), rows),
                         cg__expr_string(w, cg__r_numel(w)), cg__emit_column_chunk);
@@ -108,15 +109,15 @@ static void cg__emit_column_stores(ind__writer *w) {
     int columns = cg__split_columns(w);
     const char *type = cg__int(w);
     ind__textf(&w->code, "const %s own = %s * %d + threadIdx.x;\n", type,
-               w->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
+               w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", columns);
     cg__begin(w, "if (threadIdx.x < %d && own < %s)", columns, cg__expr_string(w, cg__p_numel(w)));
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = "own";
     else
-        cg__split_linear(w, "own", 0, w->domain.rank);
+        cg__split_linear(w, "own", 0, w->plan->domain.rank);
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__is_root(w, i) && !(w->varies[i] & cg__r_mask(w))) cg__need(w, i);
+        if (cg__is_root(w, i) && !(w->plan->varies[i] & cg__r_mask(w))) cg__need(w, i);
     cg__close_needed(w);
     cg__emit(w, cg__p_mask(w), IND__CG_ALL_STAGES);
     cg__end(w);
@@ -131,7 +132,7 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
                        cg__split_shared_rows(w), cg__split_columns(w));
     ind__textf(&w->code, "const int x = threadIdx.x %% %d, y = threadIdx.x / %d;\n", x, x);
     ind__textf(&w->code, v->vector > 1 ? "const %s column = (%s * %d + x) * %d;\n" : "const %s column = %s * %d + x;\n",
-               cg__int(w), w->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
+               cg__int(w), w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x", x, v->vector);
     ind__textf(&w->code, "const bool live = column < %s;\n", cg__expr_string(w, cg__p_numel(w)));
     cg__emit_sweep_comment(w, s);
     cg__emit_states(w, s);
@@ -144,7 +145,6 @@ static void cg__emit_column_split(ind__writer *w, const cg__sweep *s) {
 }
 
 static ind_status cg__emit_split(ind__writer *w, const cg__sweep *s) {
-    memset(w->kept, 0, w->body->num_inst);
     w->lanes = w->variant->vector;
     if (w->variant->strategy == IND_STRATEGY_COLUMN_SPLIT) {
         cg__emit_column_split(w, s);

@@ -8,7 +8,8 @@ static bool cg__is_fitted(const ind__writer *w) {
 /* Vectors in each of the pieces of a row, 0: it is one, or how long they are is not known. */
 static int64_t cg__piece_vectors(const ind__writer *w) {
     int64_t length;
-    if (w->domain.rrank != 2 || !ind_expr_is_int(w->domain.extent[w->domain.rank + 1], &length)) return 0;
+    if (w->plan->domain.rrank != 2 || !ind_expr_is_int(w->plan->domain.extent[w->plan->domain.rank + 1], &length))
+        return 0;
     return length % w->variant->vector ? 0 : length / w->variant->vector;
 }
 

@@ -9,8 +9,8 @@ static bool cg__streams(const ind__writer *w, uint32_t arg) {
         if (!cg__is_access(w, i) || cg__inst(w, i)->source != w->arg[arg].buffer) continue;
         double bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
         for (int d = 0; d < cg__num_vars(w); d++)
-            if (w->varies[i] >> d & 1) bytes *= (double)ind_hint(w->domain.extent[d]);
-        const bool once = (w->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
+            if (w->plan->varies[i] >> d & 1) bytes *= (double)ind_hint(w->plan->domain.extent[d]);
+        const bool once = (w->plan->varies[i] & cg__p_mask(w)) == cg__p_mask(w) &&
                           !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
         if (bytes <= w->target->l2_bytes || !once) return false;
         streams = true;

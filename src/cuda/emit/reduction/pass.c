@@ -13,7 +13,7 @@ static bool cg__joins_chunks(const ind__writer *w) {
 static int cg__unroll_steps(const ind__writer *w) {
     int bytes = 0, steps = 8;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i));
     const int under_way = w->variant->strategy == IND_STRATEGY_ROW_LOOPED && cg__joins_chunks(w) ? 64 : 32;
     while (steps > 2 && steps * bytes > under_way) steps /= 2;
@@ -42,7 +42,7 @@ static uint32_t cg__piece_store(const ind__writer *w) {
 /* Where piece `piece` of the row lies, of access i. */
 static ind_expr cg__piece_start(const ind__writer *w, uint32_t i, int piece) {
     const ind_expr at[2] = {ind_int(w->context, piece), ind_int(w->context, 0)};
-    return ind__substitute(cg__index_of(w, i), w->domain.var + w->domain.rank, at, 2);
+    return ind__substitute(cg__index_of(w, i), w->plan->domain.var + w->plan->domain.rank, at, 2);
 }
 
 static int cg__sector_elements(const ind__writer *w, uint32_t i) {
@@ -61,7 +61,8 @@ static void cg__emit_within(ind__writer *w) {
 static const char *cg__piece_condition(ind__writer *w, int rounds) {
     const int lanes = w->variant->pieces * w->variant->piece_lanes;
     const long long whole = (long long)cg__whole_rounds(w);
-    const char *all = cg__expr_string(w, w->domain.extent[w->domain.rank]), *live = "", *inside = "", *last = "";
+    const char *all = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]), *live = "", *inside = "",
+               *last = "";
     if (lanes < cg__row_threads(w)) live = cg__string(w, "lane < %d", lanes);
     if (cg__begins_at_sector(w))
         inside = cg__string(w, "%s(unsigned)within < %lldu", *live ? " && " : "", (long long)cg__piece_vectors(w));
@@ -76,7 +77,7 @@ static const char *cg__piece_condition(ind__writer *w, int rounds) {
 /* Opens the loop over the rounds; returns how many scopes that are. */
 static int cg__begin_pieces(ind__writer *w) {
     const ind__variant *v = w->variant;
-    const int rounds = v->per_thread / v->vector, first = w->domain.rank;
+    const int rounds = v->per_thread / v->vector, first = w->plan->domain.rank;
     const char *condition = cg__piece_condition(w, rounds);
     cg__unroll(w);
     cg__begin(w, "for (int k = 0; k < %d; k++)", rounds);
@@ -91,36 +92,36 @@ static int cg__begin_pieces(ind__writer *w) {
 /* Is it what others leave that the second part of a FINISH walks along? All lanes take as many turns, and meet in each:
    where they did so behind the loop alone, shuffles behind it took a detour for lanes that have parted, 0.5 us. */
 static bool cg__takes_rows(const ind__writer *w) {
-    return w->handover && w->handover->takes;
+    return w->plan->handover && w->plan->handover->takes;
 }
 
 /* Opens the loop over the rows that a thread looks for at once; returns how many scopes that are. */
 static int cg__begin_looks(ind__writer *w) {
     cg__unroll(w);
-    const char *r = w->domain.rrank == 1 ? "r0" : "r";
-    cg__begin(w, "for (int k = 0; k < %d; k++)", w->handover->looks);
-    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->handover->threads);
+    const char *r = w->plan->domain.rrank == 1 ? "r0" : "r";
+    cg__begin(w, "for (int k = 0; k < %d; k++)", w->plan->handover->looks);
+    ind__textf(&w->code, "const %s %s = from + k * %d + lane;\n", cg__int(w), r, w->plan->handover->threads);
     cg__begin(w, "if (%s < %s)", r, cg__expr_string(w, cg__r_numel(w)));
     return 2;
 }
 
 /* The variables of the row, of the place that a loop over it is at. */
 static void cg__name_place(ind__writer *w) {
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r0";
+    if (w->plan->domain.rrank == 1)
+        w->var[w->plan->domain.rank] = "r0";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
 }
 
 /* Is it what others leave, or read beside that, without an index from memory? */
 static bool cg__is_ahead(const ind__writer *w, uint32_t i) {
     return w->needed[i] && cg__inst(w, i)->op == IND_LOOP_LOAD && !cg__inst(w, i)->arg[0] &&
-           w->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
+           w->plan->varies[i] & cg__r_mask(w) && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
 /* Each trip to the L2 begins before any is waited for. */
 static void cg__emit_looks(ind__writer *w) {
-    const int looks = w->handover->looks;
+    const int looks = w->plan->handover->looks;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_ahead(w, i))
             ind__textf(&w->code, "%s ahead%u[%d];\n",
@@ -144,7 +145,7 @@ static void cg__emit_looks(ind__writer *w) {
 static int cg__emit_sweep_loops(ind__writer *w) {
     const ind__variant *v = w->variant;
     int threads = cg__row_threads(w), n = v->vector;
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *r = one_r ? "r0" : "r", *type = cg__int(w);
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *times = n > 1 ? cg__string(w, " * %d", n) : "";
     int scopes = 1;
@@ -155,7 +156,7 @@ static int cg__emit_sweep_loops(ind__writer *w) {
         cg__begin(w, "for (%s %s = %s; %s < %s; %s += %d)", type, r, start, r, extent, r, step);
     } else if (cg__takes_rows(w)) {
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->handover->looks);
+        cg__begin(w, "for (%s from = 0; from < %s; from += %d)", type, extent, threads * w->plan->handover->looks);
         cg__emit_looks(w);
         scopes += cg__begin_looks(w);
     } else if (v->strategy == IND_STRATEGY_ROW_LOOPED || cg__scans_rows(w)) {
@@ -193,25 +194,28 @@ static bool cg__holds_across(const ind__writer *w) {
 
 /* Is it the same for all neighbours that a vector takes, as the weight of a channel is for its elements? */
 static bool cg__is_broadcast(const ind__writer *w, uint32_t i) {
-    return w->domain.rrank > 1 && !(w->varies[i] >> (cg__num_vars(w) - 1) & 1);
+    return w->plan->domain.rrank > 1 && !(w->plan->varies[i] >> (cg__num_vars(w) - 1) & 1);
 }
 
 /* A load of the row that depends on nothing found in the row, by as many neighbours at once as others. */
 static bool cg__is_row_load(const ind__writer *w, uint32_t i) {
     uint32_t r = cg__r_mask(w);
-    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] || !(w->varies[i] & r))
+    if (!cg__in_registers(w) || cg__inst(w, i)->op != IND_LOOP_LOAD || cg__inst(w, i)->arg[0] ||
+        !(w->plan->varies[i] & r))
         return false;
-    if (cg__repeats(w, i) || (w->across[i] && !(w->varies[i] & cg__p_mask(w)) && !cg__holds_across(w))) return false;
+    if (cg__repeats(w, i) || (w->plan->across[i] && !(w->plan->varies[i] & cg__p_mask(w)) && !cg__holds_across(w)))
+        return false;
     if (cg__is_broadcast(w, i)) return false;
-    for (int v = w->domain.rank; v < cg__num_vars(w); v++)
+    for (int v = w->plan->domain.rank; v < cg__num_vars(w); v++)
         if (cg__indirect_varies(w, cg__index_of(w, i), v)) return false;
-    return w->vector[i] == w->variant->vector;
+    return w->plan->vector[i] == w->variant->vector;
 }
 
 /* A load of the row that is copied into shared memory while the block works on the row before. */
 static bool cg__is_staged(const ind__writer *w, uint32_t i) {
-    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->across[i]) return false;
-    if (!(w->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT)) return false;
+    if (w->variant->strategy != IND_STRATEGY_ROW_STAGED || !cg__is_row_load(w, i) || w->plan->across[i]) return false;
+    if (!(w->plan->varies[i] & cg__p_mask(w)) || ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT))
+        return false;
     return w->variant->vector * ind_dtype_bytes(cg__memory_dtype(w, i)) == 16;
 }
 
@@ -257,7 +261,7 @@ static int cg__begin_edge(ind__writer *w) {
     if (cg__in_registers(w))
         ind__textf(&w->code, "const int k = %d%s, j = 0;\n", v->per_thread / v->vector, rounds > 1 ? " + e" : "");
     ind__textf(&w->code, "const %s r0 = %s < head ? %s : %s - edges + %s;\n", cg__int(w), at, at, length, at);
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
     return rounds > 1 ? 2 : 1;
 }
 

@@ -41,7 +41,7 @@ static bool cg__two_step(const ind__inst *inst) {
 /* The REDUCE at i belongs to this sweep. */
 static bool cg__reduces_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
     const ind__inst *inst = cg__inst(w, i);
-    if (inst->op != IND_LOOP_REDUCE || w->stage[i] != s->stage + 1) return false;
+    if (inst->op != IND_LOOP_REDUCE || w->plan->stage[i] != s->stage + 1) return false;
     return !s->second || (cg__in_registers(w) && cg__two_step(inst));
 }
 
@@ -81,7 +81,8 @@ static void cg__need_sweep(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (s->stores && cg__stores_per_element(w, i)) cg__need(w, i);
-        if (w->only_check[i] == IND__CG_CHECK_REDUCED && w->stage[i] == s->stage && !s->second) cg__need(w, i);
+        if (w->plan->only_check[i] == IND__CG_CHECK_REDUCED && w->plan->stage[i] == s->stage && !s->second)
+            cg__need(w, i);
         if (!cg__reduces_in(w, i, s)) continue;
         bool terms = s->second && cg__inst(w, i)->reduction == IND_REDUCE_ONLINE_SOFTMAX && cg__softmax_term(w, i);
         cg__need(w, terms ? cg__softmax_term(w, i) : cg__inst(w, i)->arg[0]);
@@ -96,74 +97,9 @@ static bool cg__expensive(const ind__inst *inst) {
     return ind__loop_op_class((ind_loop_op)inst->op) == 'f' && !rounding;
 }
 
-static void cg__mark_front(ind__writer *w, uint32_t user, uint32_t used) {
-    (void)user;
-    if (w->kept[used] & IND__CG_MADE) w->kept[used] |= IND__CG_FRONT;
-}
-
 /* A load that is the same in every row of a run: it is repeated, from a cache, as registers are needed for columns. */
 static bool cg__repeats(const ind__writer *w, uint32_t i) {
-    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->varies[i] & cg__p_mask(w));
-}
-
-/* What this sweep uses directly of what earlier ones made (IND__CG_MADE) is its front. The front's values are kept if
-   that saves registers against the loads behind them, or expensive work. */
-static void cg__keep_front(ind__writer *w, const cg__sweep *s) {
-    int values = 0, loads = 0;
-    bool expensive = false;
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        const ind__inst *inst = cg__inst(w, i);
-        if (cg__reduces_in(w, i, s)) cg__each_use(w, i, cg__mark_front);
-        if (!w->needed[i] || !(w->varies[i] & cg__r_mask(w))) continue;
-        if (!(w->kept[i] & IND__CG_MADE))
-            cg__each_use(w, i, cg__mark_front);
-        else
-            expensive |= cg__expensive(inst);
-        loads += inst->op == IND_LOOP_LOAD && !cg__repeats(w, i);
-    }
-    for (uint32_t i = 1; i < w->body->num_inst; i++)
-        values += w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD && !w->value[i];
-    for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool able = w->kept[i] & IND__CG_FRONT && cg__inst(w, i)->op != IND_LOOP_LOAD &&
-                    cg__inst(w, i)->op != IND_LOOP_INDIRECT;
-        w->kept[i] &= (uint8_t)~IND__CG_FRONT;
-        if (!able || w->value[i] || !(expensive || values < loads)) continue;
-        w->kept[i] |= IND__CG_KEPT;
-        w->value[i] = ""; /* later sweeps look no further */
-    }
-}
-
-/* Which values of the row stay in registers from one sweep to another: fronts (see above), and the loads that several
-   sweeps still need. The walk from what a sweep computes stops at finished reductions. */
-static void cg__choose_kept(ind__writer *w) {
-    cg__sweep sweep[IND__CG_MAX_SWEEPS];
-    int n = cg__sweeps(w, sweep);
-    uint32_t innermost = w->domain.rrank ? 1u << (cg__num_vars(w) - 1) : 0, num = w->body->num_inst;
-    memset(w->kept, 0, num);
-    for (uint32_t i = 1; i < num; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE) w->value[i] = "";
-    for (int s = 0; s < n; s++) {
-        cg__need_sweep(w, &sweep[s]);
-        cg__keep_front(w, &sweep[s]);
-        for (uint32_t i = 1; i < num; i++)
-            if (w->needed[i] && w->varies[i] & innermost && cg__inst(w, i)->op != IND_LOOP_STORE)
-                w->kept[i] |= IND__CG_MADE;
-    }
-    for (int s = 0; s < n; s++) {
-        for (uint32_t i = 1; i < num; i++)
-            if (w->kept[i] & IND__CG_KEPT) w->value[i] = w->kept[i] & IND__CG_READ ? "" : NULL;
-        cg__need_sweep(w, &sweep[s]);
-        for (uint32_t i = 1; i < num; i++) {
-            if (!w->needed[i]) continue;
-            bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & innermost;
-            if (load && w->kept[i] & IND__CG_READ && !cg__repeats(w, i)) w->kept[i] |= IND__CG_KEPT_LOAD;
-            w->kept[i] |= IND__CG_READ;
-        }
-    }
-    for (uint32_t i = 1; i < num; i++) {
-        if (cg__inst(w, i)->op == IND_LOOP_REDUCE || w->kept[i] & IND__CG_KEPT) w->value[i] = NULL;
-        w->kept[i] = (w->kept[i] & (IND__CG_KEPT | IND__CG_KEPT_LOAD)) != 0;
-    }
+    return w->kernel->run && cg__inst(w, i)->op == IND_LOOP_LOAD && !(w->plan->varies[i] & cg__p_mask(w));
 }
 
 /* 32-bit registers that the loads of a row take per element of it: those that wait in registers for their sweep as they
@@ -171,13 +107,14 @@ static void cg__choose_kept(ind__writer *w) {
 static double cg__kept_words(const ind__writer *w) {
     double words = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w);
-        bool vector =
-            load && !cg__mask_of(w, i) && w->vector[i] > 1 && w->vector[i] == w->variant->vector && !cg__repeats(w, i);
+        bool load = cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w);
+        bool vector = load && !cg__mask_of(w, i) && w->plan->vector[i] > 1 &&
+                      w->plan->vector[i] == w->variant->vector && !cg__repeats(w, i);
         if (cg__joins_run(w, i)) words += ind_dtype_bytes((ind_dtype)cg__inst(w, i)->dtype) > 4 ? 2 : 1;
-        if (!w->kept[i] && !vector) continue;
+        if (!w->plan->kept[i] && !vector) continue;
         int bytes = ind_dtype_bytes(vector ? cg__memory_dtype(w, i) : (ind_dtype)cg__inst(w, i)->dtype);
-        words += (vector || bytes > 4 ? bytes : 4) / (w->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
+        words +=
+            (vector || bytes > 4 ? bytes : 4) / (w->plan->kept[i] ? 4.0 : 8.0); /* others wait for one sweep only */
     }
     return words;
 }

@@ -2,22 +2,30 @@
 
 /* The elements behind the last whole vector, by the first block. */
 static void cg__emit_row_rest(ind__writer *w, const cg__sweep *s) {
-    int n = w->variant->vector, last = w->domain.rank;
+    int n = w->variant->vector, last = w->plan->domain.rank;
     ind_expr row = cg__r_numel(w);
+    ind__variant scalar;
     if (n == 1 || ind_known_multiple(row, n) || cg__promised(w->variant->guard, row, n, 0)) return;
     const char *extent = cg__expr_string(w, row);
     cg__begin(w, "if (blockIdx.y == 0 && lane < %s %% %d)", extent, n);
     ind__textf(&w->code, "const %s r = %s / %d * %d + lane;\n", cg__int(w), extent, n, n);
     w->var[last] = "r";
-    w->variant->vector = w->lanes = 1;
+    const ind__variant *rows = cg__write_scalars(w, &scalar);
+    w->lanes = 1;
     cg__emit_chunk(w, s);
-    w->variant->vector = w->lanes = n;
+    w->variant = rows;
+    w->lanes = n;
     cg__end(w);
 }
 
 /* Do the blocks of a row meet through words, one for each thread of the last of them? */
 static bool cg__meets_in_words(const ind__writer *w) {
-    return cg__shares_results(w) && (int64_t)w->variant->num_counters <= w->variant->threads;
+    return cg__shares_results(w) && w->variant->split_blocks <= w->variant->threads;
+}
+
+/* Where the words of 8 bytes begin, behind the counters of 4. */
+static int cg__words_from(int64_t blocks) {
+    return (int)(blocks + 1) / 2 * 2;
 }
 
 /* Words of a block's states. */
@@ -34,8 +42,8 @@ static int cg__split_words(const ind__writer *w) {
    trips to the L2 more. */
 static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     const char *splits = cg__expr_string(w, w->variant->splits);
-    const int64_t blocks = w->variant->num_counters;
-    const int words = cg__split_words(w), from = (int)(blocks + 1) / 2 * 2; /* words of 8 bytes, behind counters of 4 */
+    const int64_t blocks = w->variant->split_blocks;
+    const int words = cg__split_words(w), from = cg__words_from(blocks);
     cg__use(w, IND__CG_SPLIT_WORDS);
     cg__begin(w, "if (%s > 1)", splits);
     ind__textf(&w->code,
@@ -65,7 +73,6 @@ static void cg__join_row_words(ind__writer *w, const cg__sweep *s) {
     }
     cg__emit_join(w, s);
     cg__end(w);
-    w->variant->num_counters = (uint32_t)(from + 2 * blocks * words);
 }
 
 static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
@@ -83,7 +90,7 @@ static void cg__join_row_splits(ind__writer *w, const cg__sweep *s) {
 
 static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector;
-    bool one = w->domain.rank == 1, whole = n == 1 || w->domain.rrank > 1;
+    bool one = w->plan->domain.rank == 1, whole = n == 1 || w->plan->domain.rrank > 1;
     const char *extent = cg__expr_string(w, cg__r_numel(w)), *type = cg__int(w);
     const char *splits = cg__expr_string(w, w->variant->splits);
     whole = whole || ind_known_multiple(cg__r_numel(w), n) || cg__promised(w->variant->guard, cg__r_numel(w), n, 0);
@@ -91,11 +98,11 @@ static void cg__emit_row_split(ind__writer *w, const cg__sweep *s) {
     if (cg__meets_in_words(w))
         ind__textf(&w->code, "const unsigned turn = %s > 1 ? ind_turn(&counters[blockIdx.x], %s) : 0;\n", splits,
                    splits);
-    if (w->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
+    if (w->plan->domain.rank) ind__textf(&w->code, "const %s %s = blockIdx.x;\n", type, one ? "i0" : "p");
     if (one)
         w->var[0] = "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
     cg__emit_sweep_comment(w, s);

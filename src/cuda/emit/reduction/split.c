@@ -19,14 +19,15 @@ static bool cg__is_reduce(const ind__writer *w, uint32_t i) {
 static int cg__element_bytes(const ind__writer *w) {
     int bytes = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->varies[i] & cg__r_mask(w))
+        if (cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->varies[i] & cg__r_mask(w))
             bytes += ind_dtype_bytes(cg__memory_dtype(w, i));
     return bytes ? bytes : 1;
 }
 
-/* Steps of a loop along the row that are unrolled, so that a thread has IND__CG_SPLIT_FLIGHT bytes under way, no more
-   than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128, addresses and
-   64-bit values on their way into the states take the rest (u8 values that are added and multiplied as i64). */
+/* Steps of a loop along the row that are unrolled, so that a thread has split_flight bytes (ind_thresholds) in flight,
+   no more than that in chunks, and 40 registers at most for what is under way and the states of lanes: of 128,
+   addresses and 64-bit values on their way into the states take the rest (u8 values that are added and multiplied as
+   i64). */
 static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
     int n = w->variant->vector, bytes = n * cg__element_bytes(w), kept = 0, states = 0, steps = 16;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
@@ -34,18 +35,18 @@ static int cg__split_steps(const ind__writer *w, const cg__sweep *s) {
         if (cg__takes_chunks(w, i, s)) kept += state;
         if (cg__reduces_in(w, i, s) && cg__has_lanes(w, i)) states += state;
     }
-    while (steps > 1 && (steps * bytes > IND__CG_SPLIT_FLIGHT || steps * kept > IND__CG_SPLIT_FLIGHT ||
-                         steps * bytes + states > 40 * 4))
+    while (steps > 1 && (steps * bytes > w->target->thresholds.split_flight ||
+                         steps * kept > w->target->thresholds.split_flight || steps * bytes + states > 40 * 4))
         steps /= 2;
     return steps;
 }
 
 /* One step of the loop along a row, at `r`. */
 static void cg__emit_split_step(ind__writer *w, const cg__sweep *s, void (*chunk)(ind__writer *, const cg__sweep *)) {
-    if (w->domain.rrank == 1)
-        w->var[w->domain.rank] = "r";
+    if (w->plan->domain.rrank == 1)
+        w->var[w->plan->domain.rank] = "r";
     else
-        cg__split_linear(w, "r", w->domain.rank, w->domain.rrank);
+        cg__split_linear(w, "r", w->plan->domain.rank, w->plan->domain.rrank);
     chunk(w, s);
 }
 
@@ -112,18 +113,22 @@ static void cg__emit_lanes(ind__writer *w) {
     }
 }
 
+/* Bytes of the states that all blocks leave of one reduction, of `own` results each. */
+static int64_t cg__partial_bytes(const ind__writer *w, uint32_t i, int own) {
+    return (w->variant->split_blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+}
+
 /* What a block leaves: the states of its `own` results, by its place along y and x of the grid. */
 static void cg__leave_partials(ind__writer *w, int own, const char *mine, const char *at) {
-    int64_t offset = 0, blocks = w->variant->num_counters;
+    int64_t offset = 0;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (!cg__is_reduce(w, i)) continue;
         const char *type = cg__state_spelling(w, i);
         ind__textf(&w->code, "%s *const partial_%u = reinterpret_cast<%s *>(partials + %lld);\n", type, i, type,
                    (long long)offset);
         ind__textf(&w->code, "if (%s) partial_%u[%s] = s%u;\n", mine, i, at, i);
-        offset += (blocks * own * cg__state_bytes_of(w, i) + 15) / 16 * 16;
+        offset += cg__partial_bytes(w, i, own);
     }
-    w->variant->partial_bytes = offset;
     cg__use(w, IND__CG_LAST_BLOCK);
     ind__textf(&w->code, "if (!ind_last_block(&counters[blockIdx.x], %s)) return;\n",
                cg__expr_string(w, w->variant->splits));

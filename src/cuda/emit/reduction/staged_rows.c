@@ -75,8 +75,8 @@ static void cg__emit_copies(ind__writer *w, const char *turn) {
    behind them it came 2 % later than started ahead. */
 static bool cg__copies_beside(const ind__writer *w) {
     const ind__variant *v = w->variant;
-    if (v->cluster <= (w->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
-    return w->domain.rank == 1 || v->blocks_per_sm == 1;
+    if (v->cluster <= (w->plan->domain.rrank > 1 ? 4 : 8) || v->stages != 2 || v->shifted) return false;
+    return w->plan->domain.rank == 1 || v->blocks_per_sm == 1;
 }
 
 static void cg__name_rows(ind__writer *w, const char *name);
@@ -107,7 +107,7 @@ static void cg__load_next_edges(ind__writer *w) {
     cg__begin(w, "if (lane < edges)");
     ind__textf(&w->code, "const %s r0 = lane < head ? lane : %s - edges + lane;\n", cg__int(w),
                cg__expr_string(w, cg__r_numel(w)));
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         if (cg__is_staged(w, i)) ind__textf(&w->code, "next_e%u = %s;\n", i, cg__element_in_memory(w, i));
     cg__end(w);
@@ -151,10 +151,10 @@ static void cg__emit_row_order(ind__writer *w) {
 
 /* Declares the P variables of the row whose number is `name`. */
 static void cg__name_rows(ind__writer *w, const char *name) {
-    if (w->domain.rank == 1)
+    if (w->plan->domain.rank == 1)
         w->var[0] = name;
     else
-        cg__split_linear(w, name, 0, w->domain.rank);
+        cg__split_linear(w, name, 0, w->plan->domain.rank);
 }
 
 /* Starts the copies of row `row`, if there is one; or, in another order, of the row `to` at that place. */
@@ -298,7 +298,7 @@ static void cg__begin_staged_rows(ind__writer *w, const char *name) {
 
 /* Other things that several sweeps need are kept as values. */
 static bool cg__keeps_value(const ind__writer *w, uint32_t i) {
-    return w->kept[i] && !cg__is_row_load(w, i);
+    return w->plan->kept[i] && !cg__is_row_load(w, i);
 }
 
 static void cg__emit_kept_arrays(ind__writer *w) {
@@ -329,7 +329,7 @@ static void cg__use_kept_values(ind__writer *w) {
 /* Vectors that were read or gathered in this chunk are gone; those in arrays stay. */
 static void cg__forget_chunk_vectors(ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
+        if (w->plan->vector[i] > 1 && !cg__loads_ahead(w, i)) w->memory[i] = NULL;
 }
 
 /* What is needed of memory beside what others leave, ahead of the wait for that. */
@@ -379,7 +379,7 @@ static bool cg__only_halves(const ind__writer *w, const cg__sweep *s) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         if (cg__reduces_in(w, i, s) && !cg__joins_halves(w, i, s)) return false;
         if (cg__keeps_value(w, i) && w->needed[i]) return false;
-        if (w->needed[i] && (w->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
+        if (w->needed[i] && (w->plan->only_check[i] || (s->stores && cg__stores_per_element(w, i)))) return false;
     }
     return true;
 }
@@ -428,7 +428,7 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
     w->var[v] = cg__string(w, "(%s + j)", base);
     cg__emit(w, IND__CG_ALL_VARS, stage);
     cg__keep_values(w);
-    cg__emit_accumulate(w, &rest, w->domain.rrank == 1 ? w->var[v] : "r + j");
+    cg__emit_accumulate(w, &rest, w->plan->domain.rrank == 1 ? w->var[v] : "r + j");
     cg__end(w);
     w->var[v] = base;
 }
@@ -436,12 +436,12 @@ static void cg__emit_elements(ind__writer *w, const cg__sweep *s, int stage) {
 /* The innermost part of a sweep: one vector (or one element) of the row, whose first position is w->var. */
 static void cg__emit_chunk(ind__writer *w, const cg__sweep *s) {
     int v = cg__num_vars(w) - 1, n = w->variant->vector;
-    bool one_r = w->domain.rrank == 1;
+    bool one_r = w->plan->domain.rrank == 1;
     const char *base = w->var[v];
     int stage = s->stage + s->second; /* the terms of a softmax need its maximum */
     cg__emit_chunk_arrays(w, s);
     if (n == 1) {
-        if (w->handover && w->handover->takes) cg__emit_beside_handed(w, stage);
+        if (w->plan->handover && w->plan->handover->takes) cg__emit_beside_handed(w, stage);
         cg__emit(w, IND__CG_ALL_VARS, stage);
         cg__keep_values(w);
         cg__emit_accumulate(w, s, one_r ? base : "r");
@@ -466,16 +466,17 @@ static void cg__set_staged_edges(ind__writer *w, bool at_edge) {
 
 /* The same for an edge: one element. */
 static void cg__emit_edge(ind__writer *w, const cg__sweep *s) {
-    const int n = w->variant->vector;
+    const ind__variant *rows = w->variant;
+    ind__variant scalar;
     int scopes = cg__begin_edge(w);
     cg__set_staged_edges(w, true);
-    if (!cg__in_registers(w)) w->variant->vector = 1;
+    if (!cg__in_registers(w)) cg__write_scalars(w, &scalar);
     cg__emit_chunk_arrays(w, s);
     cg__emit(w, IND__CG_ALL_VARS, s->stage + s->second);
     cg__keep_values(w);
     cg__emit_accumulate(w, s, "r0");
     cg__emit_chunk_adds(w, s);
-    w->variant->vector = n;
+    w->variant = rows;
     cg__set_staged_edges(w, false);
     while (scopes--) cg__end(w);
 }
@@ -520,7 +521,7 @@ static bool cg__loads_come_first(ind__writer *w, const cg__sweep *s) {
     cg__need_all(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
         others |= w->needed[i] && !w->known[i] && !w->value[i] && cg__inst(w, i)->op == IND_LOOP_LOAD &&
-                  !(w->varies[i] & ~cg__p_mask(w)) && w->stage[i] <= s->stage;
+                  !(w->plan->varies[i] & ~cg__p_mask(w)) && w->plan->stage[i] <= s->stage;
     cg__need_sweep(w, s);
     for (uint32_t i = 1; i < w->body->num_inst && others; i++) {
         if (!cg__starts_here(w, i)) continue;

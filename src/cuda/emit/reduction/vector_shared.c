@@ -5,7 +5,7 @@ static int cg__spare_registers(const ind__writer *w);
 
 static bool cg__is_shared_load(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] & cg__r_mask(w) && cg__is_broadcast(w, i) &&
            !w->memory[i] && !ind__expr_has_kind(cg__index_of(w, i), IND_SYMBOL_INDIRECT);
 }
 
@@ -41,8 +41,10 @@ static bool cg__reads_apart(const ind__writer *w) {
 
 /* Is `user`, computed once for a row, of something that is read for the row? Then it would wait for that. A check whose
    index nothing uses is done ahead all the same: no result asks for it. */
-static void cg__mark_late(ind__writer *w, uint32_t user, uint32_t used) {
-    const bool row = !((w->varies[user] | w->varies[used]) & ~cg__p_mask(w)), there = w->known[used] || w->value[used];
+static void cg__mark_late(void *self, uint32_t user, uint32_t used) {
+    ind__writer *w = (ind__writer *)self;
+    const bool row = !((w->plan->varies[user] | w->plan->varies[used]) & ~cg__p_mask(w)),
+               there = w->known[used] || w->value[used];
     if (!row || there || cg__is_root(w, user)) return;
     if (cg__inst(w, used)->op == IND_LOOP_LOAD || !w->needed[used]) w->needed[user] = 0;
 }
@@ -54,9 +56,9 @@ static void cg__need_ahead(ind__writer *w) {
     cg__need_all(w);
     if (w->variant->strategy != IND_STRATEGY_ROW_LOOPED || cg__looped_sweeps(w) != 1) return;
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (w->needed[i]) cg__each_use(w, i, cg__mark_late);
+        if (w->needed[i]) cg__each_use(w, i, cg__mark_late, w);
     for (uint32_t i = 1; i < w->body->num_inst; i++)
-        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed);
+        if (cg__stores_per_element(w, i)) cg__each_use(w, i, cg__mark_needed, w);
     cg__close_needed(w);
 }
 
@@ -116,7 +118,7 @@ static void cg__emit_row_stores(ind__writer *w) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const bool store = cg__inst(w, i)->op == IND_LOOP_STORE;
-        if (!cg__is_root(w, i) || w->known[i] || (w->varies[i] & cg__r_mask(w))) continue;
+        if (!cg__is_root(w, i) || w->known[i] || (w->plan->varies[i] & cg__r_mask(w))) continue;
         cg__need(w, i);
         any = true;
         over = over || (store && cg__stores_over(w, i));

@@ -2,8 +2,9 @@
 
 static bool cg__loads_chunk(const ind__writer *w, uint32_t i) {
     const ind__inst *inst = cg__inst(w, i);
-    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->varies[i] & cg__r_mask(w) && !w->value[i] &&
-           w->vector[i] == w->variant->vector && !cg__indirect_varies(w, cg__index_of(w, i), w->domain.rank);
+    return inst->op == IND_LOOP_LOAD && !inst->arg[0] && w->plan->varies[i] & cg__r_mask(w) && !w->value[i] &&
+           w->plan->vector[i] == w->variant->vector &&
+           !cg__indirect_varies(w, cg__index_of(w, i), w->plan->domain.rank);
 }
 
 static void cg__mark_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t mark) {
@@ -41,25 +42,25 @@ static void cg__declare_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint
 static void cg__start_chunk_load(ind__writer *w, const cg__scan_pass *p, uint32_t i, bool parts) {
     w->memory[i] = NULL;
     const char *element = cg__element(w, i);
-    if (w->shift)
+    if (w->plan->shift)
         ind__textf(&w->code, "if (%sind_whole<%d>(&%s, r0, %s)) ", parts ? "!" : "", p->run, element, p->size_value);
-    if (w->shift && parts)
+    if (w->plan->shift && parts)
         ind__textf(&w->code, "x%u[k] = ind_load_part<%d>(&%s, r0, %s);\n", i, p->run, element, p->size_value);
     else if (p->run > 1)
         ind__textf(&w->code, "x%u[k] = ind_load<%d>(&%s);\n", i, p->run, element);
     else
         ind__textf(&w->code, "x%u[k] = %s;\n", i, element);
     w->memory[i] = cg__string(w, p->run > 1 ? "x%u[k].at[j]" : "x%u[k]", i);
-    if (p->run > 1) cg__use(w, w->shift ? IND__CG_VEC_PART : IND__CG_VEC);
+    if (p->run > 1) cg__use(w, w->plan->shift ? IND__CG_VEC_PART : IND__CG_VEC);
 }
 
 /* Parts of vectors are put together of elements, for which a warp waits: that comes last. */
 static void cg__start_chunk_loads(ind__writer *w, const cg__scan_pass *p, uint8_t which, const char *begin) {
     bool any = false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) any = any || p->ahead[i] == which;
-    for (int parts = 0; any && parts <= (w->shift != 0); parts++) {
+    for (int parts = 0; any && parts <= (w->plan->shift != 0); parts++) {
         cg__begin_lines(w, p, begin);
-        bool guarded = !w->shift && (!p->exact || !p->single);
+        bool guarded = !w->plan->shift && (!p->exact || !p->single);
         if (guarded)
             cg__begin(w, p->team ? "if (r < %s)" : "if (r0 < %s)",
                       p->exact ? cg__expr_string(w, cg__r_numel(w)) : p->size);
@@ -80,7 +81,7 @@ static bool cg__is_exclusive(const ind__writer *w, uint32_t scan) {
 static void cg__emit_run_results(ind__writer *w, const cg__scan_pass *p, int levels) {
     const char *line = p->team ? "j" : "k", *step = p->team ? "k" : "j";
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (!w->runs[i] || w->level[i] > levels) continue;
+        if (!w->runs[i] || w->plan->level[i] > levels) continue;
         const char *t = cg__of_scan(w, "t", i), *s = cg__of_scan(w, "s", i);
         ind__textf(&w->code, "%s %s = %s[%s];\n", cg__scan_state(w, i), t, cg__of_scan(w, "before", i), line);
         if (cg__is_exclusive(w, i))
@@ -100,7 +101,7 @@ static void cg__emit_run_elements(ind__writer *w, const cg__scan_pass *p, int le
     for (uint32_t i = 1; i < num && guarded; i++)
         if (cg__runs_at(w, i, level))
             ind__textf(&w->code, "%s[%s] = %s;\n", cg__of_scan(w, "s", i), at, cg__of_scan(w, "none", i));
-    if (guarded) cg__begin(w, w->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
+    if (guarded) cg__begin(w, w->plan->shift ? "if (r >= 0 && r < %s)" : "if (r < %s)", p->size);
     cg__emit_run_results(w, p, level - 1);
     cg__need_elements_at(w, level);
     cg__emit(w, IND__CG_ALL_VARS, p->sweep->stage);

@@ -112,7 +112,7 @@ static void cg__emit_scan_level(ind__writer *w, const cg__scan_pass *p, int leve
 /* As cg__vector_stores, of what lies in the row. */
 static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->vector[i] < 2) continue;
+        if (cg__inst(w, i)->op != IND_LOOP_STORE || !w->needed[i] || w->plan->vector[i] < 2) continue;
         w->memory[i] = NULL;
         ind__textf(&w->code, "ind_store_part(&%s, y%u, r0, %s);\n", cg__element(w, i), i, p->size_value);
         cg__use(w, IND__CG_VEC_PART);
@@ -123,13 +123,13 @@ static void cg__store_parts(ind__writer *w, const cg__scan_pass *p) {
 static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
     bool vectors = p->run == w->variant->vector && p->run > 1;
     cg__begin_lines(w, p, p->single ? "" : "begin + ");
-    if (!p->exact && !w->shift && (vectors || p->team))
+    if (!p->exact && !w->plan->shift && (vectors || p->team))
         ind__textf(&w->code, p->team ? "if (r >= %s) continue;\n" : "if (r0 >= %s) continue;\n", p->size);
     cg__need_scanned(w, p->sweep);
     if (vectors) cg__emit_chunk_arrays(w, p->sweep);
     if (vectors) cg__vector_sinks(w);
     cg__begin_neighbours(w, p);
-    if (w->shift && !p->pads)
+    if (w->plan->shift && !p->pads)
         ind__textf(&w->code, "if (r < 0 || r >= %s) continue;\n", p->size);
     else if (!p->exact && !p->pads && !vectors && !p->team)
         ind__textf(&w->code, "if (r >= %s) continue;\n", p->size);
@@ -140,14 +140,14 @@ static void cg__emit_scan_results(ind__writer *w, const cg__scan_pass *p) {
         cg__emit_scanned(w, p->sweep);
     cg__end(w);
     cg__move_back(w, p);
-    if (!p->team) w->var[w->domain.rank] = "r0";
+    if (!p->team) w->var[w->plan->domain.rank] = "r0";
     if (vectors) cg__emit_chunk_adds(w, p->sweep);
-    if (w->shift)
+    if (w->plan->shift)
         cg__store_parts(w, p);
     else if (vectors)
         cg__vector_stores(w);
     cg__end(w);
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
 }
 
 static void cg__emit_scan_chunk(ind__writer *w, const cg__scan_pass *p) {
@@ -186,8 +186,8 @@ static void cg__emit_scan_chunks(ind__writer *w, const cg__sweep *s, int levels,
         cg__declare_chunk_loads(w, &p, IND__CG_LOADED_AHEAD);
         cg__start_chunk_loads(w, &p, IND__CG_LOADED_AHEAD, "");
         ind__textf(&w->code, "#pragma unroll 1\n");
-        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size, w->shift ? " + shift" : "",
-                  cg__scan_chunk(w, &p));
+        cg__begin(w, "for (%s begin = 0; begin < %s%s; begin += %d)", cg__int(w), size,
+                  w->plan->shift ? " + shift" : "", cg__scan_chunk(w, &p));
     }
     cg__emit_scan_chunk(w, &p);
     if (!p.single && !cg__looks_back(w)) cg__end(w);
@@ -238,7 +238,7 @@ static void cg__emit_scan_pass(ind__writer *w, const cg__sweep *s, int levels, c
 }
 
 static ind_status cg__emit_scan_kernel(ind__writer *w) {
-    const char *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
     cg__sweep last = cg__scan_sweep(w);
     if (cg__combines(w)) cg__emit_combine_state(w);
     cg__emit_scan_shared(w, size);

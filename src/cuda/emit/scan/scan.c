@@ -148,14 +148,14 @@ static void cg__scan_results_of(ind__writer *w, uint32_t scan, const char *name)
 static bool cg__has_row_values(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         ind_loop_op op = (ind_loop_op)cg__inst(w, i)->op;
-        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->varies[i] & cg__r_mask(w)))) return true;
+        if (op == IND_LOOP_REDUCE || (op == IND_LOOP_STORE && !(w->plan->varies[i] & cg__r_mask(w)))) return true;
     }
     return false;
 }
 
 /* Is there one pass over the rows, and nothing that belongs to a row as a whole? */
 static bool cg__scans_only(const ind__writer *w) {
-    return w->scan_stage == 0 && !cg__has_row_values(w);
+    return w->plan->scan_stage == 0 && !cg__has_row_values(w);
 }
 
 /* SCAN_COLUMN: do threads share rows? */
@@ -210,9 +210,10 @@ static void cg__emit_combine_state(ind__writer *w) {
 /* The row that the thread works on: one per block, warp or thread. */
 static void cg__emit_scan_position(ind__writer *w) {
     const ind__variant *v = w->variant;
-    bool one = w->domain.rank == 1;
-    const char *name = one ? "i0" : "p", *type = cg__int(w), *block = w->wide ? "(long long)blockIdx.x" : "blockIdx.x";
-    if (w->domain.rank && v->rows == 1)
+    bool one = w->plan->domain.rank == 1;
+    const char *name = one ? "i0" : "p", *type = cg__int(w),
+               *block = w->plan->wide ? "(long long)blockIdx.x" : "blockIdx.x";
+    if (w->plan->domain.rank && v->rows == 1)
         ind__textf(&w->code, "const %s %s = %s;\n", type, name, cg__looks_back(w) ? "row" : "blockIdx.x");
     if (cg__scans_team(w)) {
         const char *place = cg__string(w, "threadIdx.x %% %d", v->rows / v->vector),
@@ -230,6 +231,6 @@ static void cg__emit_scan_position(ind__writer *w) {
     if (one)
         w->var[0] = v->rows > 1 ? "p" : "i0";
     else
-        cg__split_linear(w, "p", 0, w->domain.rank);
-    w->var[w->domain.rank] = "r";
+        cg__split_linear(w, "p", 0, w->plan->domain.rank);
+    w->var[w->plan->domain.rank] = "r";
 }

@@ -2,13 +2,13 @@
 
 /* The last sweep over the row, in which elements are stored. */
 static cg__sweep cg__scan_sweep(const ind__writer *w) {
-    return (cg__sweep){.stage = w->scan_stage, .stores = true};
+    return (cg__sweep){.stage = w->plan->scan_stage, .stores = true};
 }
 
 /* What sweeps with scans and sorts share: memory for the states of reductions, and the thread's place in the row. */
 static void cg__emit_row_values(ind__writer *w) {
     if (!cg__has_row_values(w)) return;
-    for (int s = 0; s <= w->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
+    for (int s = 0; s <= w->plan->scan_stage; s++) cg__emit_shared_states(w, &(cg__sweep){.stage = s});
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__sorts_rows(w);
     if (w->variant->strategy == IND_STRATEGY_SCAN_COLUMN)
         ind__textf(&w->code, "const int lane = 0;\n");
@@ -19,7 +19,7 @@ static void cg__emit_row_values(ind__writer *w) {
 
 /* What is the same all along the row, and the states of the reductions of this sweep. */
 static void cg__begin_scan_sweep(ind__writer *w, const cg__sweep *s) {
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
     if (!cg__has_row_values(w)) return;
     cg__need_all(w);
     cg__emit(w, cg__p_mask(w), s->stage);
@@ -33,14 +33,14 @@ static void cg__end_scan_sweep(ind__writer *w, const cg__sweep *s) {
 
 /* Does the sweep compute what the sort at i begins with? */
 static bool cg__sorts_in(const ind__writer *w, uint32_t i, const cg__sweep *s) {
-    return cg__is_sort(w, i) && w->stage[i] == s->stage + 1;
+    return cg__is_sort(w, i) && w->plan->stage[i] == s->stage + 1;
 }
 
 /* Marks what the sweep makes of each element: what is stored and checked, and what is reduced or sorted. */
 static void cg__need_scanned(ind__writer *w, const cg__sweep *s) {
     cg__need_none(w);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
-        if (s->stores && (cg__stores_per_element(w, i) || w->only_check[i])) cg__need(w, i);
+        if (s->stores && (cg__stores_per_element(w, i) || w->plan->only_check[i])) cg__need(w, i);
         if (cg__reduces_in(w, i, s) || cg__sorts_in(w, i, s)) cg__need(w, cg__inst(w, i)->arg[0]);
     }
     cg__close_needed(w);
@@ -77,13 +77,13 @@ static int cg__find_runs(ind__writer *w, const cg__sweep *s) {
     cg__need_scanned(w, s);
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         w->runs[i] = w->needed[i] && cg__is_scan(w, i);
-        if (w->runs[i] && w->level[i] > levels) levels = w->level[i];
+        if (w->runs[i] && w->plan->level[i] > levels) levels = w->plan->level[i];
     }
     return levels;
 }
 
 static bool cg__runs_at(const ind__writer *w, uint32_t i, int level) {
-    return w->runs[i] && w->level[i] == level;
+    return w->runs[i] && w->plan->level[i] == level;
 }
 
 /* Marks the elements of the scans of a level. */
@@ -103,7 +103,7 @@ static void cg__emit_scanned_rows(ind__writer *w, const cg__sweep *s) {
         if (w->runs[i]) cg__need_element(w, i);
     cg__close_needed(w);
     bool beside = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && w->variant->vector > 1;
-    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->domain.rank - 1)) : cg__p_mask(w), s->stage);
+    cg__emit(w, beside ? cg__p_mask(w) & ~(1u << (w->plan->domain.rank - 1)) : cg__p_mask(w), s->stage);
 }
 
 /* The next pass has to scan again. */
@@ -118,8 +118,6 @@ static int cg__scan_warps(const ind__writer *w) {
     bool block = w->variant->strategy == IND_STRATEGY_SCAN_BLOCK || cg__looks_back(w) || cg__sorts_rows(w);
     return block ? w->variant->threads / 32 : 1;
 }
-
-#define IND__CG_SORT_RUN 4 /* neighbours that a thread scans by itself in a kernel that sorts */
 
 static bool cg__has_scans(const ind__writer *w) {
     for (uint32_t i = 1; i < w->body->num_inst; i++)
@@ -148,7 +146,7 @@ enum { IND__CG_LOADED_AHEAD = 1, IND__CG_LOADED_FIRST = 2 };
 
 /* Places before a row that its first vector may begin at. */
 static int cg__most_shift(const ind__writer *w) {
-    return w->shift ? w->variant->vector - 1 : 0;
+    return w->plan->shift ? w->variant->vector - 1 : 0;
 }
 
 /* Rows that begin anywhere have vectors that lie beside them in part. To ask of each element whether it is in the row
@@ -156,12 +154,12 @@ static int cg__most_shift(const ind__writer *w) {
    beside the row can be worked on like others: they are read as 0, lose their states, and are not stored. */
 static bool cg__pads(const ind__writer *w) {
     const int n = w->variant->vector;
-    if (!w->shift) return false;
+    if (!w->plan->shift) return false;
     for (uint32_t i = 1; i < w->body->num_inst; i++) {
         const ind__inst *inst = cg__inst(w, i);
-        if (!(w->varies[i] & cg__r_mask(w))) continue;
+        if (!(w->plan->varies[i] & cg__r_mask(w))) continue;
         if (inst->op == IND_LOOP_INDIRECT || inst->op == IND_LOOP_CALL) return false;
-        if (cg__is_access(w, i) && w->vector[i] != n) return false;
+        if (cg__is_access(w, i) && w->plan->vector[i] != n) return false;
     }
     return true;
 }
@@ -176,7 +174,7 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     const ind__variant *v = w->variant;
     bool sorts = cg__sorts_rows(w);
     cg__scan_pass p = {.sweep = s, .size = size, .levels = levels, .run = v->vector, .lanes = 32};
-    if (sorts) p.run = IND__CG_SORT_RUN;
+    if (sorts) p.run = w->target->thresholds.sort_run;
     p.lines = sorts ? 1 : v->per_thread / v->vector;
     if (v->strategy == IND_STRATEGY_SCAN_WARP) p.lanes = v->threads / v->rows;
     if (cg__scans_team(w)) {
@@ -185,16 +183,16 @@ static cg__scan_pass cg__begin_scan_pass(ind__writer *w, const cg__sweep *s, int
     }
     int64_t row = 0, columns = 0, chunk = cg__scan_chunk(w, &p);
     p.single = !cg__looks_back(w) && cg__longest_row(w) <= chunk - cg__most_shift(w);
-    p.exact = !w->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
+    p.exact = !w->plan->shift && ind_expr_is_int(cg__r_numel(w), &row) && row % chunk == 0;
     if (p.team) {
         p.size = "limit";
         p.exact = p.exact && ind_expr_is_int(cg__p_numel(w), &columns) && columns % v->rows == 0;
         p.turn = p.team > 1 && !p.single;
     }
-    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->scan_stage > 0);
+    p.turn |= cg__scan_warps(w) > 1 && !cg__looks_back(w) && (!p.single || w->plan->scan_stage > 0);
     p.ahead = (uint8_t *)ind__arena_alloc(&w->scratch, w->body->num_inst);
     p.size_value = cg__string(w, "(%s)(%s)", cg__int(w), size);
-    if (w->domain.rank) p.base = w->var[w->domain.rank - 1];
+    if (w->plan->domain.rank) p.base = w->var[w->plan->domain.rank - 1];
     if (!p.ahead) cg__fail(w);
     return p;
 }
@@ -215,11 +213,11 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
     cg__scan_pass p = cg__begin_scan_pass(w, NULL, 0, size);
     bool walks = w->variant->strategy == IND_STRATEGY_SCAN_COLUMN && !p.team;
     if (walks || (cg__sorts_rows(w) && !cg__has_scans(w))) return;
-    if (w->shift) {
-        w->var[w->domain.rank] = "0";
-        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->shift),
-                   ind_dtype_bytes(cg__memory_dtype(w, w->shift)), p.run);
-        w->var[w->domain.rank] = "r";
+    if (w->plan->shift) {
+        w->var[w->plan->domain.rank] = "0";
+        ind__textf(&w->code, "const int shift = (unsigned long long)&%s / %d %% %d;\n", cg__element(w, w->plan->shift),
+                   ind_dtype_bytes(cg__memory_dtype(w, w->plan->shift)), p.run);
+        w->var[w->plan->domain.rank] = "r";
     }
     ind__textf(&w->code, "const int first = ");
     if (p.team)
@@ -230,7 +228,7 @@ static void cg__emit_scan_place(ind__writer *w, const char *size) {
         ind__textf(&w->code, "threadIdx.x * %d", p.run);
     else
         ind__textf(&w->code, "threadIdx.x / 32 * %d + threadIdx.x %% 32 * %d", 32 * p.lines * p.run, p.run);
-    ind__textf(&w->code, w->shift ? " - shift;\n" : ";\n");
+    ind__textf(&w->code, w->plan->shift ? " - shift;\n" : ";\n");
     if (p.turn) ind__textf(&w->code, "int turn = 0;\n");
 }
 
@@ -243,12 +241,12 @@ static void cg__begin_lines(ind__writer *w, const cg__scan_pass *p, const char *
         return;
     }
     ind__textf(&w->code, "const %s r0 = %sfirst + k * %d;\n", cg__int(w), begin, p->lanes * p->run);
-    w->var[w->domain.rank] = "r0";
+    w->var[w->plan->domain.rank] = "r0";
 }
 
 /* What is found at base + j, where the rows beside one another are a vector. */
 static void cg__move_row(ind__writer *w, const cg__scan_pass *p, bool back) {
-    int v = w->domain.rank - 1;
+    int v = w->plan->domain.rank - 1;
     if (p->run == 1) return;
     w->var[v] = back ? p->base : cg__string(w, "(%s + j)", p->base);
     if (w->linear_name[v]) w->linear_name[v] = back ? "p" : "(p + j)";
@@ -267,5 +265,5 @@ static void cg__begin_neighbours(ind__writer *w, const cg__scan_pass *p) {
         return;
     }
     ind__textf(&w->code, "const %s r = r0 + j;\n", cg__int(w));
-    w->var[w->domain.rank] = "r";
+    w->var[w->plan->domain.rank] = "r";
 }

@@ -27,7 +27,7 @@ static void cg__sorted_row(ind__writer *w, int part, const char **begin, const c
     uint32_t store = cg__sorted_store(w, part);
     ind_expr stride, base;
     *begin = *step = "";
-    if (!store || !ind__affine(cg__index_of(w, store), w->domain.var[w->domain.rank], &stride, &base)) {
+    if (!store || !ind__affine(cg__index_of(w, store), w->plan->domain.var[w->plan->domain.rank], &stride, &base)) {
         ind__fail(w->context, IND_VERIFY, "kernel %s: a sorted row does not lie at one stride", w->kernel->name);
         cg__fail(w);
         return;
@@ -128,12 +128,12 @@ static void cg__emit_sort_sweep(ind__writer *w, const cg__sweep *s, const char *
     cg__end_scan_sweep(w, s);
     if (!fills) return;
     cg__emit_sort_row(w, size);
-    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->scan_stage > s->stage)
+    if (w->variant->strategy == IND_STRATEGY_SORT_LONG && w->plan->scan_stage > s->stage)
         ind__textf(&w->code, "__syncthreads();\n");
 }
 
 static ind_status cg__emit_sort(ind__writer *w) {
-    const char *key, *size = cg__expr_string(w, w->domain.extent[w->domain.rank]);
+    const char *key, *size = cg__expr_string(w, w->plan->domain.extent[w->plan->domain.rank]);
     const char *type = cg__types[cg__sorted_dtype(w, &key)].memory;
     bool shared = w->variant->strategy == IND_STRATEGY_SORT_SHARED;
     cg__use(w, IND__CG_SORT);
@@ -143,8 +143,8 @@ static ind_status cg__emit_sort(ind__writer *w) {
     cg__emit_scan_position(w);
     cg__emit_scan_place(w, size);
     cg__emit_row_values(w);
-    for (int stage = 0; stage <= w->scan_stage; stage++) {
-        cg__sweep s = {.stage = stage, .stores = stage == w->scan_stage};
+    for (int stage = 0; stage <= w->plan->scan_stage; stage++) {
+        cg__sweep s = {.stage = stage, .stores = stage == w->plan->scan_stage};
         cg__emit_sort_sweep(w, &s, size);
     }
     cg__emit_row_stores(w);

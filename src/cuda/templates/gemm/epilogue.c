@@ -14,7 +14,7 @@ static void cg__mm_begin_columns(ind__writer *w, const cg__mm_problem *p, int ro
 }
 
 static bool cg__mm_is_vector_load(const ind__writer *w, uint32_t i) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->vector[i] > 1;
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->needed[i] && w->plan->vector[i] > 1;
 }
 
 /* All vectors that all rounds read, before anything is written: so the reads overlap, even where the compiler could not
@@ -85,7 +85,8 @@ static void cg__mm_write_epilogue(ind__writer *w, const cg__mm_problem *p) {
 
 /* The body of the kernel function, as cg__choose_matmul decided. */
 static ind_status cg__emit_matmul(ind__writer *w) {
-    const cg__mm_problem *p = w->matmul;
+    const cg__mm_problem *p = w->plan->matmul;
+    cg__mm_spell_sum(w, p);
     cg__mm_spell_plain(w);
     ind__textf(&w->code, "extern __shared__ __align__(%d) unsigned char ind_smem[];\n",
                w->variant->strategy == IND_STRATEGY_MATMUL_WGMMA ? 1024 : 16);

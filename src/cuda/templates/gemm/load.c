@@ -6,14 +6,14 @@ static void cg__mm_spell(ind__writer *w, int v, const char *text) {
 
 /* The domain's variables under their plain names: i0, i1, .. and r0. */
 static void cg__mm_spell_plain(ind__writer *w) {
-    for (int v = 0; v < w->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
-    if (w->domain.rrank) w->var[w->domain.rank] = "r0";
+    for (int v = 0; v < w->plan->domain.rank; v++) w->var[v] = cg__string(w, "i%d", v);
+    if (w->plan->domain.rrank) w->var[w->plan->domain.rank] = "r0";
 }
 
 /* The sizes, and the block's tile and batch. The last stripe may have rows of tiles that do not exist. */
 static void cg__mm_write_place(ind__writer *w, const cg__mm_problem *p) {
     const ind__variant *v = w->variant;
-    const char *type = cg__int(w), *wide = w->wide ? "(long long)" : "", *at[3];
+    const char *type = cg__int(w), *wide = w->plan->wide ? "(long long)" : "", *at[3];
     int stripe;
     ind_expr blocks[3];
     cg__mm_blocks(p, v, &stripe, blocks);
@@ -68,7 +68,7 @@ static bool cg__mm_is_whole(const ind__variant *v, const cg__mm_operand *o, ind_
 static bool cg__mm_step_of(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, ind_expr *stride) {
     ind_expr rest;
     *stride = ind_int(w->context, 0);
-    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->domain.var[p->k], stride, &rest);
+    return p->k < 0 || ind__affine(cg__index_of(w, o->load), w->plan->domain.var[p->k], stride, &rest);
 }
 
 /* at_a[] or at_b[]: where in memory the chunks that a thread copies begin, without the part that all of them advance by
@@ -120,7 +120,7 @@ static void cg__mm_write_copy(ind__writer *w, const cg__mm_problem *p, const cg_
     bool separable = cg__mm_step_of(w, p, o, &stride);
     if (!separable) cg__mm_write_places(w, p, o, name, "first_k");
     cg__mm_spell(w, p->k, "first_k");
-    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->domain.var[p->k]) : ind_int(w->context, 0);
+    step = separable && p->k >= 0 ? ind_expr_mul(stride, w->plan->domain.var[p->k]) : ind_int(w->context, 0);
     bool whole = ind_known_multiple(p->size_k, v->tile_k);
     const char *from = cg__string(w, "%s + %s", cg__buffer(w, cg__inst(w, o->load)->source), cg__expr_string(w, step));
     const char *chunk = cg__string(w, "(int)threadIdx.x %% %d * 8", cols / 8);

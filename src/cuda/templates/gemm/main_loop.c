@@ -87,7 +87,7 @@ static void cg__mm_write_wgmma_instruction(ind__text *t, const cg__mm_problem *p
 
 /* Outside the kernel: ind_wgmma_tile, whose instruction lists as many registers as the tile is wide. */
 static void cg__mm_write_wgmma(ind__writer *w, ind__text *t) {
-    const cg__mm_problem *p = w->matmul;
+    const cg__mm_problem *p = w->plan->matmul;
     int n = w->variant->tile_n;
     const char *place = "ind_wgmma_operand<%c_K_MAJOR ? T%c : TK, %c_K_MAJOR ? TK : T%c, %c_K_MAJOR>(tile_%c, %s, k)%s";
     ind__textf(t, "#ifndef IND_EMULATION\n// c += A[m .. m + 63, TK] * B[TK, TN] of a pair of tiles, in the "

@@ -35,31 +35,32 @@ typedef struct cg__mm_problem {
 /* ---- the problem ---- */
 
 /* Joins the R variables into one, k: by merging where the accesses allow it, else by division. */
-static void cg__mm_join_depth(ind__writer *w) {
-    ind__loops *d = &w->domain;
-    for (int v = d->rank + d->rrank - 2; v >= d->rank; v--) ind__loops_merge(&w->domain, v);
-    if (d->rrank < 2 || w->failed) return;
-    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(w->context, d->extent + d->rank, d->rrank);
-    ind_expr k = ind__index_symbol(w->context, 'r', 0, size);
-    ind__delinearise(w->context, k, d->extent + d->rank, d->rrank, part);
-    for (uint32_t i = 0; i < w->body->num_index; i++)
-        d->index[i] = ind__substitute(d->index[i], d->var + d->rank, part, d->rrank);
-    d->var[d->rank] = k;
-    d->extent[d->rank] = size;
-    d->rrank = 1;
+static void cg__mm_join_depth(cg__decider *d) {
+    ind__loops *x = &d->plan->domain;
+    for (int v = x->rank + x->rrank - 2; v >= x->rank; v--) ind__loops_merge(x, v);
+    if (x->rrank < 2 || d->w.failed) return;
+    ind_expr part[2 * IND_MAX_RANK], size = ind_expr_product(d->w.context, x->extent + x->rank, x->rrank);
+    ind_expr k = ind__index_symbol(d->w.context, 'r', 0, size);
+    ind__delinearise(d->w.context, k, x->extent + x->rank, x->rrank, part);
+    for (uint32_t i = 0; i < d->w.body->num_index; i++)
+        x->index[i] = ind__substitute(x->index[i], x->var + x->rank, part, x->rrank);
+    x->var[x->rank] = k;
+    x->extent[x->rank] = size;
+    x->rrank = 1;
 }
 
 /* A batch variable that only a knows, next to m and merging with it, makes more rows: [batch, row] x [column] products
    with one weight become a single one. */
-static void cg__mm_join_rows(ind__writer *w, cg__mm_problem *p) {
+static void cg__mm_join_rows(cg__decider *d, cg__mm_problem *p) {
     while (p->m > 0 && p->m - 1 != p->n) {
-        ind_expr outer = w->domain.var[p->m - 1];
+        ind_expr outer = d->plan->domain.var[p->m - 1];
         uint32_t b = p->b.value;
-        if (!ind__ok(outer) || w->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&w->domain, p->m - 1)) return;
+        if (!ind__ok(outer) || d->plan->varies[b] >> (p->m - 1) & 1 || !ind__loops_merge(&d->plan->domain, p->m - 1))
+            return;
         if (p->n > p->m) p->n--;
         if (p->k > p->m) p->k--;
         p->m--;
-        cg__analyse(w);
+        cg__analyse(d);
     }
 }
 
@@ -103,7 +104,7 @@ static bool cg__mm_is_early_load(const ind__writer *w, uint32_t i) {
 
 /* Has the LOAD other elements in every row and column of the operand? */
 static bool cg__mm_is_tile(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i) {
-    return p->k >= 0 && o->x >= 0 && w->varies[i] >> p->k & w->varies[i] >> o->x & 1;
+    return p->k >= 0 && o->x >= 0 && w->plan->varies[i] >> p->k & w->plan->varies[i] >> o->x & 1;
 }
 
 /* A prologue: rounded to 16 bits it is for tensor cores. The tile's rows lie along what most of the bytes lie along. */
@@ -146,13 +147,13 @@ static void cg__mm_find_operand(ind__writer *w, const cg__mm_problem *p, cg__mm_
 static bool cg__mm_is_involved(const ind__writer *w, const cg__mm_operand *o) {
     if (!o->load || cg__inst(w, o->load)->arg[0]) return true;
     ind_expr stride, rest = cg__index_of(w, o->load);
-    for (int v = 0; v < w->domain.rank + w->domain.rrank; v++)
-        if (!ind__affine(rest, w->domain.var[v], &stride, &rest)) return true;
+    for (int v = 0; v < w->plan->domain.rank + w->plan->domain.rrank; v++)
+        if (!ind__affine(rest, w->plan->domain.var[v], &stride, &rest)) return true;
     return false;
 }
 
 static ind_expr cg__mm_extent(const ind__writer *w, int v) {
-    return v < 0 ? ind_int(w->context, 1) : w->domain.extent[v];
+    return v < 0 ? ind_int(w->context, 1) : w->plan->domain.extent[v];
 }
 
 static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
@@ -161,41 +162,42 @@ static bool cg__mm_is_batch(const cg__mm_problem *p, int v) {
 
 /* Reads the problem off the kernel. Where only m is contiguous in the results, the transposed product is computed, so
    that neighbouring columns of a tile are always what lies together in memory. */
-static void cg__mm_find_problem(ind__writer *w, cg__mm_problem *p) {
-    const ind_kernel *k = w->kernel;
-    const ind__inst *dot = cg__inst(w, k->matmul.dot);
-    cg__mm_join_depth(w);
-    if (w->failed) return;
-    cg__analyse(w);
+static void cg__mm_find_problem(cg__decider *d, cg__mm_problem *p) {
+    const ind_kernel *k = d->w.kernel;
+    const ind__inst *dot = cg__inst(&d->w, k->matmul.dot);
+    cg__mm_join_depth(d);
+    if (d->w.failed) return;
+    cg__analyse(d);
     *p = (cg__mm_problem){.a.value = dot->arg[0],
                           .b.value = dot->arg[1],
                           .m = k->matmul.m,
                           .n = k->matmul.n,
-                          .k = w->domain.rrank ? w->domain.rank : -1,
+                          .k = d->plan->domain.rrank ? d->plan->domain.rank : -1,
                           .dot = k->matmul.dot,
                           .sum = (ind_dtype)dot->dtype};
-    cg__mm_join_rows(w, p);
-    if (!cg__mm_stores_along(w, p->n) && cg__mm_stores_along(w, p->m)) cg__mm_swap_operands(p);
-    cg__mm_find_operand(w, p, &p->a, p->m);
-    cg__mm_find_operand(w, p, &p->b, p->n);
-    p->involved = cg__mm_is_involved(w, &p->a) || cg__mm_is_involved(w, &p->b);
-    p->size_m = cg__mm_extent(w, p->m);
-    p->size_n = cg__mm_extent(w, p->n);
-    p->size_k = cg__mm_extent(w, p->k);
-    p->batch = ind_int(w->context, 1);
-    for (int v = 0; v < w->domain.rank; v++)
-        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, w->domain.extent[v]);
+    cg__mm_join_rows(d, p);
+    if (!cg__mm_stores_along(&d->w, p->n) && cg__mm_stores_along(&d->w, p->m)) cg__mm_swap_operands(p);
+    cg__mm_find_operand(&d->w, p, &p->a, p->m);
+    cg__mm_find_operand(&d->w, p, &p->b, p->n);
+    p->involved = cg__mm_is_involved(&d->w, &p->a) || cg__mm_is_involved(&d->w, &p->b);
+    p->size_m = cg__mm_extent(&d->w, p->m);
+    p->size_n = cg__mm_extent(&d->w, p->n);
+    p->size_k = cg__mm_extent(&d->w, p->k);
+    p->batch = ind_int(d->w.context, 1);
+    for (int v = 0; v < d->plan->domain.rank; v++)
+        if (cg__mm_is_batch(p, v)) p->batch = ind_expr_mul(p->batch, d->plan->domain.extent[v]);
 }
 
 /* May the operand's tiles be copied in chunks of 8 elements of 2 bytes? */
-static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o) {
+static bool cg__mm_can_copy(cg__decider *d, const cg__mm_problem *p, const cg__mm_operand *o) {
     ind_expr guard = {0};
     bool aligned = false;
     int along = o->k_major ? p->k : o->x;
-    if (!o->load || !cg__mm_contiguous(w, o->load, along) || !cg__vector_access(w, o->load, along, 8, &guard, &aligned))
+    if (!o->load || !cg__mm_contiguous(&d->w, o->load, along) ||
+        !cg__vector_access(d, o->load, along, 8, &guard, &aligned))
         return false;
-    if (ind__ok(guard)) cg__guard(w->variant, guard);
-    w->variant->guard_aligned |= aligned;
+    if (ind__ok(guard)) cg__guard(d->variant, guard);
+    d->variant->guard_aligned |= aligned;
     return true;
 }
 
@@ -206,7 +208,7 @@ static bool cg__mm_can_copy(ind__writer *w, const cg__mm_problem *p, const cg__m
 
 static bool cg__mm_is_kept(const ind__writer *w, const cg__mm_problem *p, const cg__mm_operand *o, uint32_t i,
                            int bit) {
-    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->kept[i] & bit << (o == &p->a ? 0 : 2);
+    return cg__inst(w, i)->op == IND_LOOP_LOAD && w->plan->kept[i] & bit << (o == &p->a ? 0 : 2);
 }
 
 /* The size of what neighbours lie along. */
@@ -216,20 +218,20 @@ static ind_expr cg__mm_along_size(const cg__mm_problem *p, const cg__mm_operand 
 
 /* Chooses the LOADs of a prologue that move 8 neighbours at a time: in the background, unless all rows of the tile have
    the same ones, which the nearest cache holds. The rounding is then that to the tile. */
-static void cg__mm_choose_staged(ind__writer *w, const cg__mm_problem *p, cg__mm_operand *o) {
+static void cg__mm_choose_staged(cg__decider *d, const cg__mm_problem *p, cg__mm_operand *o) {
     int along = o->k_major ? p->k : o->x;
-    o->value = cg__inst(w, o->value)->arg[0];
-    cg__mm_need_operand(w, o);
+    o->value = cg__inst(&d->w, o->value)->arg[0];
+    cg__mm_need_operand(&d->w, o);
     for (uint32_t i = 1; i <= o->value; i++) {
         ind_expr guard = {0};
-        bool aligned = false, tile = cg__mm_is_tile(w, p, o, i);
-        if (!cg__mm_is_early_load(w, i) || !cg__mm_contiguous(w, i, along)) continue;
-        int bytes = ind_dtype_bytes(cg__memory_dtype(w, i));
+        bool aligned = false, tile = cg__mm_is_tile(&d->w, p, o, i);
+        if (!cg__mm_is_early_load(&d->w, i) || !cg__mm_contiguous(&d->w, i, along)) continue;
+        int bytes = ind_dtype_bytes(cg__memory_dtype(&d->w, i));
         if (bytes > 4 || (!tile && !ind_known_multiple(cg__mm_along_size(p, o), 8))) continue;
-        if (!cg__vector_access(w, i, along, 8, &guard, &aligned)) continue;
-        if (ind__ok(guard)) cg__guard(w->variant, guard);
-        w->variant->guard_aligned |= aligned;
-        w->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
+        if (!cg__vector_access(d, i, along, 8, &guard, &aligned)) continue;
+        if (ind__ok(guard)) cg__guard(d->variant, guard);
+        d->variant->guard_aligned |= aligned;
+        d->plan->kept[i] |= (uint8_t)((tile ? MM_STAGED : MM_VECTOR) << (o == &p->a ? 0 : 2));
         o->staged_bytes += tile ? bytes : 0;
     }
 }

@@ -1,0 +1,45 @@
+/* What follows from the choice of a strategy: which values stay in registers, which loads go through a tile. */
+static void cg__choose_kept_loads(cg__decider *d) {
+    const ind__variant *v = d->variant;
+    if (v->strategy == IND_STRATEGY_TRANSPOSE) cg__choose_tile_loads(d, d->plan->domain.rank - 1, d->plan->tile_y);
+    if (d->w.kernel->kind != IND_KERNEL_REDUCTION) return;
+    memset(d->plan->kept, 0, d->w.body->num_inst);
+    if (cg__splits_rows(&d->w)) return;
+    if (cg__in_registers(&d->w) && (v->strategy != IND_STRATEGY_ROW_STAGED || v->held)) cg__choose_kept(d);
+}
+
+/* Says that what is read leaves the L2 last, where cg__write_evictions will have it so. */
+static void cg__note_eviction(cg__decider *d) {
+    const ind__writer *w = &d->w;
+    bool any = false;
+    if (w->plan->part || !cg__evicts_last(w)) return;
+    for (uint32_t i = 0; i < w->kernel->num_reads; i++) any |= cg__streams(w, i);
+    if (any) cg__why(d, "%s; inputs and outputs exceed the L2: inputs are loaded with evict_last", w->variant->why);
+}
+
+static void cg__choose_strategy(cg__decider *d) {
+    switch (d->w.kernel->kind) {
+    case IND_KERNEL_REDUCTION: cg__choose_reduction(d); break;
+    case IND_KERNEL_SCAN: cg__choose_scan(d); break;
+    case IND_KERNEL_SORT: cg__choose_sort(d); break;
+    default: cg__choose_pointwise(d); break;
+    }
+}
+
+/* Decides how the kernel is computed: fills the variant, but for what its text says, and the body plan. */
+static ind_status cg__decide(cg__decider *d) {
+    if (d->w.kernel->kind == IND_KERNEL_MATMUL) {
+        cg__analyse(d);
+        cg__choose_index_bits(d);
+        return cg__choose_matmul(d, d->variant);
+    }
+    if (!ind__loops_drop_ones(&d->plan->domain)) cg__fail(&d->w);
+    cg__split_vars(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_strategy(d);
+    if (!d->plan->part) cg__retune(d);
+    if (d->w.failed) return ind__failed(d->w.context);
+    cg__choose_kept_loads(d);
+    cg__note_eviction(d);
+    return d->w.failed ? ind__failed(d->w.context) : IND_OK;
+}

@@ -1,0 +1,219 @@
+// Tiles of matrix products: copies, tensor cores, FMA.
+//@ LDMATRIX
+#ifndef IND_EMULATION
+static IND_INLINE void ind_ldmatrix_x4(unsigned (&r)[4], const void *smem) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(smem)) : "memory");
+}
+static IND_INLINE void ind_ldmatrix_x4_trans(unsigned (&r)[4], const void *smem) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"((unsigned)__cvta_generic_to_shared(smem)) : "memory");
+}
+#endif
+//@ MMA_F16
+#ifndef IND_EMULATION
+static IND_INLINE void ind_mma_f16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif
+//@ MMA_BF16
+#ifndef IND_EMULATION
+static IND_INLINE void ind_mma_bf16(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+                 "{%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+#endif
+//@ HALF_TILE
+// Place of 8 neighbouring 16-bit elements in a shared tile of ROWS rows of COLS elements. It consists of panels 64
+// columns wide; in a row of a panel the chunks are permuted so that the 8 rows which one phase of ldmatrix reads lie in
+// 8 different groups of 4 banks. These are the layouts that wgmma calls 128-byte and 64-byte swizzle.
+template <int ROWS, int COLS> static IND_INLINE int ind_tile_at(int row, int chunk) {
+    constexpr int W = COLS > 64 ? 64 : COLS;
+    const int panel = COLS > 64 ? (chunk >> 3) * (ROWS * 64) : 0, in = COLS > 64 ? chunk & 7 : chunk;
+    return panel + row * W + ((in ^ (W >= 64 ? row & 7 : W == 32 ? row >> 1 & 3 : row >> 2 & 1)) << 3);
+}
+//@ TILE_COPY
+// Of 8 neighbouring elements with `left` of them before the edge: the bytes to copy.
+static IND_INLINE int ind_chunk_bytes(long long left) {
+    return left >= 8 ? 16 : left > 0 ? (int)left * 2 : 0;
+}
+// Starts the copy of a tile. A thread copies one chunk in every THREADS / (COLS / 8)-th row, from from[at[0]], from[at[1]],
+// ..: `bytes` of it, the rest, the rows from num_rows on and those whose bit in `in` is 0 become zero.
+template <int ROWS, int COLS, int THREADS, typename Index, int N>
+static IND_INLINE void ind_tile_copy(unsigned short *tile, const unsigned short *from, const Index (&at)[N],
+                                                     long long num_rows, int bytes, unsigned in) {
+    constexpr int APART = THREADS / (COLS / 8), W = COLS > 64 ? 64 : COLS;
+    const int first = threadIdx.x / (COLS / 8), chunk = threadIdx.x % (COLS / 8);
+    _Pragma("unroll")
+    for (int i = 0; i < N; i++) {
+        const int row = i * APART + first;
+        const int place = APART % 8 == 0 ? ind_tile_at<ROWS, COLS>(first, chunk) + i * APART * W : ind_tile_at<ROWS, COLS>(row, chunk);
+        if (ROWS * COLS / 8 % THREADS == 0 || row < ROWS) {
+            const bool inside = (num_rows >= ROWS || row < num_rows) && (in >> i & 1);
+            ind_cp_async16(tile + place, from + at[i], inside ? bytes : 0);
+        }
+    }
+}
+//@ CHUNK_COPY
+#ifndef IND_EMULATION
+static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;"
+                 :: "r"((unsigned)__cvta_generic_to_shared(smem)), "l"(global), "r"(bytes)
+                 : "memory");
+}
+#else
+static IND_INLINE void ind_cp_async8(void *smem, const void *global, int bytes) {
+    for (int i = 0; i < 8; i++) ((char *)smem)[i] = i < bytes ? ((const char *)global)[i] : 0;
+}
+#endif
+// Starts the copy of 8 neighbouring elements, or of the `left` ones before the edge: then the rest becomes zero.
+template <typename T> static IND_INLINE void ind_chunk_copy(T *to, const T *from, long long left) {
+    const int bytes = (left < 8 ? (int)left : 8) * (int)sizeof(T);
+    if (sizeof(T) == 1) {
+        ind_cp_async8(to, from, bytes);
+    } else {
+        _Pragma("unroll")
+        for (int c = 0; c < (int)sizeof(T) * 8; c += 16)
+            ind_cp_async16((char *)to + c, (const char *)from + c, bytes <= c ? 0 : bytes - c < 16 ? bytes - c : 16);
+    }
+}
+//@ MMA_TILE
+// The 16 x 16 fragment of A at (m, k) of a tile [m][k] if K_MAJOR, else [k][m].
+template <int ROWS, int COLS, bool K_MAJOR>
+static IND_INLINE void ind_fragment_a(unsigned (&r)[4], const unsigned short *tile, int m, int k) {
+    const int lane = threadIdx.x & 31;
+    if (K_MAJOR) {
+        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(m + (lane & 15), (k >> 3) + (lane >> 4)));
+    } else {
+        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane >> 4 << 3) + (lane & 7), (m >> 3) + (lane >> 3 & 1)));
+    }
+}
+// Two neighbouring 16 x 8 fragments of B at (k, n) of a tile [n][k] if K_MAJOR, else [k][n].
+template <int ROWS, int COLS, bool K_MAJOR>
+static IND_INLINE void ind_fragment_b(unsigned (&r)[4], const unsigned short *tile, int n, int k) {
+    const int lane = threadIdx.x & 31;
+    if (K_MAJOR) {
+        ind_ldmatrix_x4(r, tile + ind_tile_at<ROWS, COLS>(n + (lane >> 4 << 3) + (lane & 7), (k >> 3) + (lane >> 3 & 1)));
+    } else {
+        ind_ldmatrix_x4_trans(r, tile + ind_tile_at<ROWS, COLS>(k + (lane & 15), (n >> 3) + (lane >> 4)));
+    }
+}
+// acc += A[m.., TK] * B[TK, n..] of one pair of tiles, for the warp's block of 16 MI x 8 NI at (m, n). The next 16 steps
+// of k are loaded into registers while the present ones are multiplied.
+template <bool BF16, int TM, int TN, int TK, bool A_K_MAJOR, bool B_K_MAJOR, int MI, int NI>
+static IND_INLINE void ind_mma_tile(float (&acc)[MI][NI][4], const unsigned short *tile_a,
+                                                    const unsigned short *tile_b, int m, int n) {
+    unsigned a[2][MI][4], b[2][NI / 2][4];
+    _Pragma("unroll")
+    for (int k = 0; k <= TK; k += 16) {
+        const int load = k / 16 & 1, use = load ^ 1;
+        _Pragma("unroll")
+        for (int i = 0; i < MI && k < TK; i++) ind_fragment_a<A_K_MAJOR ? TM : TK, A_K_MAJOR ? TK : TM, A_K_MAJOR>(a[load][i], tile_a, m + i * 16, k);
+        _Pragma("unroll")
+        for (int j = 0; j < NI / 2 && k < TK; j++) ind_fragment_b<B_K_MAJOR ? TN : TK, B_K_MAJOR ? TK : TN, B_K_MAJOR>(b[load][j], tile_b, n + j * 16, k);
+        _Pragma("unroll")
+        for (int ij = 0; ij < MI * NI && k > 0; ij++) {
+            const int i = ij / NI, j = ij % NI;
+            const unsigned pair[2] = {b[use][j / 2][j % 2 * 2], b[use][j / 2][j % 2 * 2 + 1]};
+            if (BF16) {
+                ind_mma_bf16(acc[i][j], a[use][i], pair);
+            } else {
+                ind_mma_f16(acc[i][j], a[use][i], pair);
+            }
+        }
+    }
+}
+//@ WGMMA
+#ifndef IND_EMULATION
+// What wgmma is told about an operand (PTX ISA, "matrix descriptor"): where in the tile of ROWS rows of COLS elements the
+// part at (x, k) begins, the distance of panels, of groups of 8 rows, and the kind of swizzle.
+template <int ROWS, int COLS, bool K_MAJOR>
+static IND_INLINE unsigned long long ind_wgmma_operand(const unsigned short *tile, int x, int k) {
+    constexpr int W = COLS > 64 ? 64 : COLS;
+    const int row = K_MAJOR ? x : k, col = K_MAJOR ? k : x;
+    const unsigned at = (unsigned)__cvta_generic_to_shared(tile + (col / W * ROWS + row) * W + col % W);
+    return (at & 0x3ffffu) >> 4 | (unsigned long long)(ROWS * W * 2 >> 4) << 16 | (unsigned long long)(8 * W * 2 >> 4) << 32 |
+           (W == 64 ? 1ull : 2ull) << 62;
+}
+// Waits until at most N tiles are still being multiplied; the sums may be read if N is 0.
+template <int N, int NI> static IND_INLINE void ind_wgmma_wait(float (&c)[NI][4]) {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(N) : "memory");
+    if (N == 0) {
+        _Pragma("unroll")
+        for (int i = 0; i < NI * 4; i++) asm volatile("" : "+f"(c[i / 4][i % 4]) :: "memory");
+    }
+}
+// Makes this thread's writes to shared memory visible to wgmma.
+static IND_INLINE void ind_wgmma_publish(void) {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+#endif
+//@ SUM_TILE
+// Place of a sum in the shared tile between the multiplication and the epilogue. Rows are 8 longer than the tile, and in
+// every second run of 32 columns the groups of 4 are swapped in pairs: then the writes of mma fragments and the reads of
+// 8 neighbours by each thread are free of bank conflicts (T of 4 bytes).
+template <int TN> static IND_INLINE int ind_sum_at(int row, int col) {
+    return row * (TN + 8) + (col ^ (col >> 5 & 1) << 2);
+}
+// V neighbouring sums.
+template <int TN, int V, typename T> static IND_INLINE void ind_sum_read(T (&x)[V], const T *sum, int row, int col) {
+    constexpr int G = V < (int)(16 / sizeof(T)) ? V : (int)(16 / sizeof(T));
+    _Pragma("unroll")
+    for (int g = 0; g < V; g += G) {
+        const ind_vec<T, G> v = ind_load<G>(sum + ind_sum_at<TN>(row, col + g));
+        _Pragma("unroll")
+        for (int j = 0; j < G; j++) x[g + j] = v.at[j];
+    }
+}
+//@ MMA_SUMS
+// Writes the warp's accumulators into the tile of sums at (m, n).
+template <int TN, int MI, int NI>
+static IND_INLINE void ind_mma_sums(float *sum, const float (&acc)[MI][NI][4], int m, int n) {
+    const int lane = threadIdx.x & 31;
+    _Pragma("unroll")
+    for (int ij = 0; ij < MI * NI; ij++) {
+        const int i = ij / NI, j = ij % NI;
+        float *const at = sum + ind_sum_at<TN>(m + i * 16 + (lane >> 2), n + j * 8 + (lane & 3) * 2);
+        ind_store(at, ind_vec<float, 2>{{acc[i][j][0], acc[i][j][1]}});
+        ind_store(at + 8 * (TN + 8), ind_vec<float, 2>{{acc[i][j][2], acc[i][j][3]}});
+    }
+}
+//@ FMA_TILE
+// acc += A * B of tiles a[TK][TM + 4] and b[TK][TN + 4]. A thread's RM x RN block consists of 16-byte groups that lie
+// TM / RM (TN / RN) groups apart, so that neighbouring threads read neighbouring groups.
+template <int TM, int TN, int TK, typename T, int RM, int RN>
+static IND_INLINE void ind_fma_tile(T (&acc)[RM][RN], const T *tile_a, const T *tile_b) {
+    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;
+    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;
+    _Pragma("unroll 4")
+    for (int k = 0; k < TK; k++) {
+        ind_vec<T, G> a[RM / G], b[RN / G];
+        _Pragma("unroll")
+        for (int i = 0; i < RM / G; i++) a[i] = ind_load<G>(tile_a + k * (TM + 4) + y + i * DOWN * G);
+        _Pragma("unroll")
+        for (int j = 0; j < RN / G; j++) b[j] = ind_load<G>(tile_b + k * (TN + 4) + x + j * ACROSS * G);
+        _Pragma("unroll")
+        for (int ij = 0; ij < RM * RN; ij++) {
+            const int i = ij / RN, j = ij % RN;
+            acc[i][j] += a[i / G].at[i % G] * b[j / G].at[j % G];
+        }
+    }
+}
+// Writes the thread's accumulators into the tile of sums.
+template <int TM, int TN, typename T, int RM, int RN>
+static IND_INLINE void ind_fma_sums(T *sum, const T (&acc)[RM][RN]) {
+    constexpr int G = 16 / sizeof(T), ACROSS = TN / RN, DOWN = TM / RM;
+    const int x = threadIdx.x % ACROSS * G, y = threadIdx.x / ACROSS * G;
+    _Pragma("unroll")
+    for (int ij = 0; ij < RM * RN; ij++) {
+        const int i = ij / RN, j = ij % RN;
+        sum[ind_sum_at<TN>(y + i / G * DOWN * G + i % G, x + j / G * ACROSS * G + j % G)] = acc[i][j];
+    }
+}

@@ -1,0 +1,239 @@
+// Scans along rows and across blocks.
+//@ SCAN_SUM
+// States of a scan: join puts what comes later behind this one.
+template <typename T> struct ind_scan_sum {
+    T value;
+    IND_INLINE void join(const ind_scan_sum &o) { value += o.value; }
+    IND_INLINE ind_scan_sum up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }
+    IND_INLINE ind_scan_sum lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }
+};
+//@ SCAN_PROD
+template <typename T> struct ind_scan_prod {
+    T value;
+    IND_INLINE void join(const ind_scan_prod &o) { value *= o.value; }
+    IND_INLINE ind_scan_prod up(int d) const { return {__shfl_up_sync(0xffffffffu, value, d)}; }
+    IND_INLINE ind_scan_prod lane(int l) const { return {__shfl_sync(0xffffffffu, value, l)}; }
+};
+//@ SCAN_LOG
+static IND_INLINE float ind_scan_exp(float x) { return expf(x); }
+static IND_INLINE double ind_scan_exp(double x) { return exp(x); }
+static IND_INLINE float ind_scan_ln(float x) { return logf(x); }
+static IND_INLINE double ind_scan_ln(double x) { return log(x); }
+// The largest, and the sum of exp(x - largest), so that one exp joins two: equal infinities stay, NaN stays.
+template <typename T> struct ind_scan_log {
+    T max, sum;
+    IND_INLINE T value() const { return max + ind_scan_ln(sum); }
+    IND_INLINE void join(const ind_scan_log &o) {
+        const bool less = max < o.max;
+        const T high = less ? o.max : max, low = less ? max : o.max;
+        const T scale = low == high ? T(1) : ind_scan_exp(low - high);
+        sum = less ? o.sum + sum * scale : sum + o.sum * scale;
+        max = high;
+    }
+    IND_INLINE ind_scan_log up(int d) const {
+        return {__shfl_up_sync(0xffffffffu, max, d), __shfl_up_sync(0xffffffffu, sum, d)};
+    }
+    IND_INLINE ind_scan_log lane(int l) const {
+        return {__shfl_sync(0xffffffffu, max, l), __shfl_sync(0xffffffffu, sum, l)};
+    }
+};
+//@ SCAN_EXTREME
+// Largest (smallest) value and its position, -1: none yet. The later of equals; NaN stays.
+template <typename T, typename I, bool UP> struct ind_scan_extreme {
+    T value;
+    I at;
+    IND_INLINE void join(const ind_scan_extreme &o) {
+        const bool wins = value == value && (UP ? o.value >= value : o.value <= value);
+        if (o.at < 0 || !(at < 0 || wins || o.value != o.value)) return;
+        value = o.value;
+        at = o.at;
+    }
+    IND_INLINE ind_scan_extreme up(int d) const {
+        return {__shfl_up_sync(0xffffffffu, value, d), __shfl_up_sync(0xffffffffu, at, d)};
+    }
+    IND_INLINE ind_scan_extreme lane(int l) const {
+        return {__shfl_sync(0xffffffffu, value, l), __shfl_sync(0xffffffffu, at, l)};
+    }
+};
+//@ SCAN
+// States of LANES neighbours: each lane's becomes that of the lanes before it, too, in front.
+template <int LANES, class S> static IND_INLINE void ind_scan_lanes(S &s) {
+    _Pragma("unroll")
+    for (int d = 1; d < LANES; d *= 2) {
+        S before = s.up(d);
+        before.join(s);
+        if (threadIdx.x % LANES >= d) s = before;
+    }
+}
+// A warp's part of the row is made of K lines of runs, a run for each of LANES lanes. s[k]: this lane's run of line k; becomes
+// what comes before it in the lines. Returns all lines together.
+template <int LANES, int K, class S> static IND_INLINE S ind_scan_lines(S (&s)[K], const S &none) {
+    S all = none;
+    _Pragma("unroll")
+    for (int k = 0; k < K; k++) {
+        ind_scan_lanes<LANES>(s[k]);
+        S before = s[k].up(1), line = s[k].lane((threadIdx.x & 31 & ~(LANES - 1)) + LANES - 1);
+        if (threadIdx.x % LANES == 0) before = none;
+        s[k] = all;
+        s[k].join(before);
+        all.join(line);
+    }
+    return all;
+}
+// The same for a block, each of whose warps has a part of the row. What comes before the block's part, carry, is in front of
+// all, and becomes what comes before the next chunk. shared[WARPS] is not written while others may read the last chunk's.
+template <int LANES, int WARPS, int K, class S>
+static IND_INLINE void ind_scan_threads(S (&s)[K], const S &none, S *shared, S &carry) {
+    const S all = ind_scan_lines<LANES>(s, none);
+    S front = carry;
+    if (WARPS > 1) {
+        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+        if (lane == 0) shared[warp] = all;
+        __syncthreads();
+        S warps = lane < WARPS ? shared[lane] : none;
+        ind_scan_lanes<32>(warps);
+        const S previous = warps.lane(warp > 0 ? warp - 1 : 0);
+        if (warp > 0) front.join(previous);
+        carry.join(warps.lane(WARPS - 1));
+    } else {
+        carry.join(all);
+    }
+    _Pragma("unroll")
+    for (int k = 0; k < K; k++) {
+        S before = front;
+        before.join(s[k]);
+        s[k] = before;
+    }
+}
+//@ SCAN_TEAM
+// TEAM threads, LANES apart, have parts of N rows, one behind the other. s[j]: this thread's part of row j; becomes what comes
+// before it. The first LANES * N threads join the parts of a row each, or of carry[] rows; carry is in front and becomes what comes
+// before the next chunk. shared[TEAM * N * LANES] is not that of the chunk before.
+template <int LANES, int TEAM, int N, int ROWS, class S>
+static IND_INLINE void ind_scan_team(S (&s)[N], S *shared, S (&carry)[ROWS]) {
+    const int x = threadIdx.x % LANES, y = threadIdx.x / LANES;
+    if (TEAM == 1) {
+        _Pragma("unroll")
+        for (int j = 0; j < N; j++) {
+            const S part = s[j];
+            s[j] = carry[j];
+            carry[j].join(part);
+        }
+        return;
+    }
+    _Pragma("unroll")
+    for (int j = 0; j < N; j++) shared[(y * N + j) * LANES + x] = s[j];
+    __syncthreads();
+    _Pragma("unroll")
+    for (int k = 0; k < ROWS; k++) {
+        const int row = k * LANES * TEAM + threadIdx.x;
+        if (row >= LANES * N) break;
+        _Pragma("unroll 4")
+        for (int i = 0; i < TEAM; i++) {
+            const S part = shared[i * N * LANES + row];
+            shared[i * N * LANES + row] = carry[k];
+            carry[k].join(part);
+        }
+    }
+    __syncthreads();
+    _Pragma("unroll")
+    for (int j = 0; j < N; j++) s[j] = shared[(y * N + j) * LANES + x];
+}
+//@ LOOKBACK
+// A state in memory, a word for each 4 bytes; a word is there once its upper half is not 0.
+template <class S> struct ind_scan_words {
+    static constexpr int N = sizeof(S) / 4;
+    unsigned long long word[N];
+    static IND_INLINE void publish(unsigned long long *to, const S &s) {
+        union {
+            S state;
+            unsigned part[N];
+        } u = {s};
+        _Pragma("unroll")
+        for (int k = 0; k < N; k++) ((volatile unsigned long long *)to)[k] = 1ull << 32 | u.part[k];
+    }
+    // All are looked at before any is waited for.
+    IND_INLINE void look(const unsigned long long *from) {
+        _Pragma("unroll")
+        for (int k = 0; k < N; k++) word[k] = ((const volatile unsigned long long *)from)[k];
+    }
+    IND_INLINE S await(const unsigned long long *from) {
+        union {
+            unsigned part[N];
+            S state;
+        } u = {};
+        _Pragma("unroll")
+        for (int k = 0; k < N; k++) {
+            while (word[k] >> 32 == 0) word[k] = ((const volatile unsigned long long *)from)[k];
+            u.part[k] = (unsigned)word[k];
+        }
+        return u.state;
+    }
+};
+// What comes before a tile of its row: tiles come in groups of 32, and the last one of each finds what comes before the next group.
+// So it is joined in the same order in every run, whichever tile is done first. A tile publishes what another one waits for and
+// nothing else: so nothing is under way when the last block that looks clears the words. For one warp.
+template <class S>
+static IND_INLINE S ind_scan_look_back(unsigned long long *total, unsigned long long *group, int tile, int tiles, const S &all,
+                                              const S &none) {
+    typedef ind_scan_words<S> words;
+    const int lane = threadIdx.x % 32, in = tile % 32;
+    const bool last = tile == tiles - 1;
+    words totals, groups;
+    total += (tile - in + lane) * (long long)words::N;
+    group += tile / 32 * (long long)words::N;
+    if (lane == in && in < 31 && !last) words::publish(total, all);
+    if (lane < in) totals.look(total);
+    if (tile >= 32) groups.look(group);
+    S front = none;
+    if (lane < in) front = totals.await(total);
+    ind_scan_lanes<32>(front);
+    const S before = front.lane(31);
+    front = tile >= 32 ? groups.await(group) : none;
+    front.join(before);
+    if (lane == 0 && in == 31 && !last) {
+        S next = front;
+        next.join(all);
+        words::publish(group + words::N, next);
+    }
+    return front;
+}
+// As ind_scan_threads for a tile of the row. shared[WARPS + 1]
+template <int WARPS, int K, class S>
+static IND_INLINE void ind_scan_tile(S (&s)[K], const S &none, S *shared, unsigned long long *total, unsigned long long *group, int tile,
+                                             int tiles) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const S all = ind_scan_lines<32>(s, none);
+    if (lane == 0) shared[warp] = all;
+    __syncthreads();
+    S warps = lane < WARPS ? shared[lane] : none;
+    ind_scan_lanes<32>(warps);
+    const S previous = warps.lane(warp > 0 ? warp - 1 : 0);
+    if (warp == 0) {
+        const S before = ind_scan_look_back(total, group, tile, tiles, warps.lane(WARPS - 1), none);
+        if (lane == 0) shared[WARPS] = before;
+    }
+    __syncthreads();
+    S front = shared[WARPS];
+    if (warp > 0) front.join(previous);
+    _Pragma("unroll")
+    for (int k = 0; k < K; k++) {
+        S before = front;
+        before.join(s[k]);
+        s[k] = before;
+    }
+}
+//@ SCAN_MAYBE
+// A state of a combine function, which has none that stands for nothing: whether there is any is beside it.
+template <class S> struct ind_scan_maybe {
+    S state;
+    int any;
+    IND_INLINE void join(const ind_scan_maybe &o) {
+        if (any && o.any)
+            state.join(o.state);
+        else if (o.any)
+            *this = o;
+    }
+    IND_INLINE ind_scan_maybe up(int d) const { return {state.up(d), __shfl_up_sync(0xffffffffu, any, d)}; }
+    IND_INLINE ind_scan_maybe lane(int l) const { return {state.lane(l), __shfl_sync(0xffffffffu, any, l)}; }
+};

@@ -1,0 +1,27 @@
+/* ---- scatters */
+
+#define IND_OPS_SCATTERS(X)                                                                                            \
+    X(INDEX_PUT, "index_put", "self values indices*?", "accumulate:bool=false", 1, "G_")                               \
+    X(PUT, "put", "self index source", "accumulate:bool=false", 1, "G_")                                               \
+    X(SCATTER, "scatter", "self index src?", "dim:int value:scalar=none", 1, "G_")                                     \
+    X(SCATTER_ADD, "scatter_add", "self index src", "dim:int", 1, "G_")                                                \
+    X(SCATTER_REDUCE, "scatter_reduce", "self index src", "dim:int reduce:str include_self:bool=true", 1, "G_")        \
+    X(INDEX_ADD, "index_add", "self index source", "dim:int alpha:scalar=1", 1, "G_")                                  \
+    X(INDEX_COPY, "index_copy", "self index source", "dim:int", 1, "G_")                                               \
+    X(INDEX_FILL, "index_fill", "self index", "dim:int value:scalar", 1, "G_")
+
+/* Scatters: x with some elements replaced or combined; x itself stays (see ind_mutate). Where the same element is named
+   twice, replacing keeps the last one on the host device and any one on a GPU, and sums of floats come in any order on
+   a GPU, as in PyTorch. An index that is out of range stores nothing and is IND_INDEX_OUT_OF_RANGE.
+   ind_index_put: as ind_index; a single mask goes with values of one element. */
+IND_API ind_tensor ind_index_put(ind_tensor x, const ind_tensor *indices, int num, ind_tensor values, bool accumulate);
+IND_API ind_tensor ind_put(ind_tensor x, ind_tensor index, ind_tensor source, bool accumulate);
+IND_API ind_tensor ind_scatter(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
+IND_API ind_tensor ind_scatter_value(ind_tensor x, int dim, ind_tensor index, double value);
+IND_API ind_tensor ind_scatter_add(ind_tensor x, int dim, ind_tensor index, ind_tensor src);
+/* reduce: "sum", "prod", "mean", "amax" or "amin". */
+IND_API ind_tensor ind_scatter_reduce(ind_tensor x, int dim, ind_tensor index, ind_tensor src, const char *reduce,
+                                      bool include_self);
+IND_API ind_tensor ind_index_add(ind_tensor x, int dim, ind_tensor index, ind_tensor source, double alpha);
+IND_API ind_tensor ind_index_copy(ind_tensor x, int dim, ind_tensor index, ind_tensor source);
+IND_API ind_tensor ind_index_fill(ind_tensor x, int dim, ind_tensor index, double value);

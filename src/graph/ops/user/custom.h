@@ -1,0 +1,26 @@
+/* ---- loop functions and device functions of the user */
+
+#define IND_OPS_CUSTOM(X)                                                                                              \
+    X(CUSTOM, "custom", "inputs*", "dtype:dtype", 1, "PQ") /* ind_pointwise: a loop function of the user */            \
+    X(CALL, "call", "inputs*", "function:str", 1, "PQ")    /* ind_call: a device function of the user */
+
+/* An op of one's own. fn is called once, at once, to record the body; user_bytes of *user are only needed until then.
+   The result has the size of `like` (or size/rank) and dtype (IND_DTYPE_NONE: that of `like`). The body may load any
+   tensor of the graph at any index (ind_op_load). It fuses like every other op. */
+typedef struct ind_loop_desc {
+    const char *name;
+    ind_tensor like;
+    const ind_expr *size;
+    int rank;
+    ind_dtype dtype;
+    ind_loop_fn fn;
+    void *user;
+} ind_loop_desc;
+IND_API ind_tensor ind_pointwise(ind_graph *graph, const ind_loop_desc *desc);
+
+/* A device function of one's own (ind_function_register in inductor_ir.h), element by element: operands broadcast and
+   become what the function declares. Numbers (ind_scalar) are allowed. Errors: IND_NOT_FOUND (no such function),
+   IND_INVALID_ARGUMENT (another number of operands; an op has that name), IND_TYPE_MISMATCH (an operand's type does not
+   promote to that of the argument), IND_SHAPE_MISMATCH. Without a host twin, ind_compile for the host device is
+   IND_NOT_SUPPORTED. */
+IND_API ind_tensor ind_call(ind_graph *graph, const char *function, const ind_tensor *args, int num_args);

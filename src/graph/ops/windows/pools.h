@@ -1,0 +1,70 @@
+/* ---- pools */
+
+#define IND_OPS_POOLS(X)                                                                                               \
+    X(AVG_POOL1D, "avg_pool1d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true", 1, "R")  \
+    X(AVG_POOL2D, "avg_pool2d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "R")                                                                                                          \
+    X(AVG_POOL3D, "avg_pool3d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "R")                                                                                                          \
+    X(MAX_POOL1D, "max_pool1d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL2D, "max_pool2d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL3D, "max_pool3d", "self",                                                                                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "R")           \
+    X(MAX_POOL1D_WITH_INDICES, "max_pool1d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(MAX_POOL2D_WITH_INDICES, "max_pool2d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(MAX_POOL3D_WITH_INDICES, "max_pool3d_with_indices", "self",                                                      \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 2, "R")           \
+    X(ADAPTIVE_AVG_POOL1D, "adaptive_avg_pool1d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_AVG_POOL3D, "adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                                 \
+    X(ADAPTIVE_MAX_POOL1D, "adaptive_max_pool1d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_MAX_POOL2D, "adaptive_max_pool2d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_MAX_POOL3D, "adaptive_max_pool3d", "self", "output_size:sizes", 2, "R")                                 \
+    X(ADAPTIVE_AVG_POOL2D_CORE, "_adaptive_avg_pool2d", "self", "output_size:sizes", 1, "R")                           \
+    X(ADAPTIVE_AVG_POOL3D_CORE, "_adaptive_avg_pool3d", "self", "output_size:sizes", 1, "R")                           \
+    X(AVG_POOL2D_BACKWARD, "avg_pool2d_backward", "grad_output self",                                                  \
+      "kernel_size:ints stride:ints=none padding:ints=none ceil_mode:bool=false count_include_pad:bool=true "          \
+      "divisor_override:int=none",                                                                                     \
+      1, "G")                                                                                                          \
+    X(ADAPTIVE_AVG_POOL2D_BACKWARD, "_adaptive_avg_pool2d_backward", "grad_output self", "", 1, "G")                   \
+    X(MAX_POOL2D_WITH_INDICES_BACKWARD, "max_pool2d_with_indices_backward", "grad_output self indices",                \
+      "kernel_size:ints stride:ints=none padding:ints=none dilation:ints=none ceil_mode:bool=false", 1, "G")
+
+#define IND_COMPOSITES_POOLS(X)                                                                                        \
+    X(LP_POOL1D, "lp_pool1d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
+      "Ef")                                                                                                            \
+    X(LP_POOL2D, "lp_pool2d", "self", "norm_type:float kernel_size:ints stride:ints=none ceil_mode:bool=false", 1,     \
+      "Ef")                                                                                                            \
+    X(LOCAL_RESPONSE_NORM, "local_response_norm", "input", "size:int alpha:float=1e-4 beta:float=0.75 k:float=1", 1,   \
+      "E")
+
+/* The windows of a pool. Zero is the default: stride that of the kernel, dilation 1, the padding counted in averages.
+ */
+typedef struct ind_pool_desc {
+    int kernel_size[3], stride[3], padding[3], dilation[3]; /* as many as the pool has dimensions */
+    bool ceil_mode, count_exclude_pad;
+    int divisor_override; /* of averages; 0: the number of elements */
+} ind_pool_desc;
+/* torch.nn.functional.<name> over the last `dims` (1 to 3) dimensions of an image with channels, with or without a
+   batch. indices (may be NULL): positions in the input's plane, i64; the first of equals, of NaN too. Averages are of
+   floats, those of ind_avg_pool and its gradient also of i64, which are rounded toward 0. */
+IND_API ind_tensor ind_max_pool(ind_tensor x, int dims, const ind_pool_desc *pool, ind_tensor *indices);
+IND_API ind_tensor ind_avg_pool(ind_tensor x, int dims, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_max_pool(ind_tensor x, const ind_expr *output_size, int dims, ind_tensor *indices);
+IND_API ind_tensor ind_adaptive_avg_pool(ind_tensor x, const ind_expr *output_size, int dims);
+
+/* Gradients of pools over the last two dimensions with respect to x: zeros, to which every window adds its own.
+   indices: as ind_max_pool gave them. */
+IND_API ind_tensor ind_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool);
+IND_API ind_tensor ind_adaptive_avg_pool2d_backward(ind_tensor grad_output, ind_tensor x);
+IND_API ind_tensor ind_max_pool2d_with_indices_backward(ind_tensor grad_output, ind_tensor x, const ind_pool_desc *pool,
+                                                        ind_tensor indices);
